@@ -27,7 +27,7 @@ constexpr double least_seconds = 0.003;
 // Items of all growing lists and maps together, and the minimum of each.
 constexpr std::size_t most_items = 3000;
 constexpr std::size_t least_items = 250;
-constexpr std::size_t crowd = 8;  // lists and maps that grow together
+constexpr std::size_t grown_together = 8;  // lists and maps that grow together
 
 struct Growing {
     std::string step = {};
@@ -241,7 +241,7 @@ bool check_many_together(Guard& guard, const std::set<std::string>& members,
     for (std::size_t turn = 0; cpu_seconds() - began < seconds; ++turn) {
         auto& from = turn % 2 == 0 ? any : by_name;
         std::shuffle(from.begin(), from.end(), random);
-        const auto some = from.begin() + static_cast<std::ptrdiff_t>(std::min(crowd, from.size()));
+        const auto some = from.begin() + static_cast<std::ptrdiff_t>(std::min(grown_together, from.size()));
         const Subject subject =
             subject_of(guard, {from.begin(), some}, orders[random() % std::size(orders)], random());
         if (!guard.check(subject) && guard.report(subject)) return false;

@@ -193,7 +193,7 @@ net::Task<AuthResult> PodAuthenticator::compare(Question question) {
         if (!job || !pod) break;
         if (job->uid.empty()) co_return AuthResult::no_train_job;
         if (job->job_set_uid == pod->job_set_uid) co_return AuthResult::pod;
-        if (looks > 0 || !membership_.may_look_again(*job, now)) co_return AuthResult::forbidden;
+        if (looks > 0 || !membership_.may_read_again(*job, now)) co_return AuthResult::forbidden;
         const AuthResult read = co_await read_job(key);
         if (read != AuthResult::pod) co_return read;
     }

@@ -1,5 +1,5 @@
-"""Failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs. The test bed's nodes run Pods until they
-are told to fail."""
+"""Failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs. The test bed's nodes run Pods until a
+test lets them fail."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_an_exit_code_of_a_rule_fails_the_job_at_once(signalbox, rest):
     assert counters(rest, "hopeless") == (0, 0)
 
 
-def test_other_failures_restart_the_job_until_the_maximum_and_each_is_told(signalbox, rest, kubectl):
+def test_other_failures_restart_the_job_until_the_maximum_and_each_is_reported(signalbox, rest, kubectl):
     rest.create(runtime("lenient", runPolicy={"failurePolicy": {"maxRestarts": 9, "rules": [FAIL_AT_3]}}))
     rest.create(train_job("unlucky", "lenient", seconds="never", failurePolicy={"maxRestarts": 1}))
     first = fail(rest, "unlucky")

@@ -92,7 +92,7 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     server.bodies[pods_query] = R"({"items": [{"metadata": {"name": "night-node-0-0-x"}}]})";
     server.bodies[own_events] =
         "{\"items\": [" + event("own", "TrainJob", "night") + "," + event("set", "JobSet", "night") + "," +
-        event("stranger", "Service", "night") + "," + event("namesake", "TrainJob", "night", "u0") + "," +
+        event("unrelated", "Service", "night") + "," + event("namesake", "TrainJob", "night", "u0") + "," +
         event("earlier", "JobSet", "night", "u0", "2026-01-15T10:00:00Z") + "]}";
     server.bodies[job_events] = "{\"items\": [" + event("job", "Job", "night-node-0") + "," +
                                 event("other job", "Job", "night-node-0b") + "," +

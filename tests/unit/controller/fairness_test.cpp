@@ -5,8 +5,8 @@
 namespace {
 
 // Answers take so long that passes over the jobs of one namespace last for many minutes.
-struct Crowd : Shop {
-    Crowd() : Shop({}, 16) {
+struct ManyUsers : Shop {
+    ManyUsers() : Shop({}, 16) {
         delay = 100ms;
         for (int i = 0; i < 10'000; ++i) submit("job-" + std::to_string(i), "crowded");
         server.show(cache);
@@ -18,7 +18,7 @@ struct Crowd : Shop {
 TEST_CASE(
     "ten thousand TrainJobs of one namespace keep the first JobSet of another one waiting for less than two "
     "seconds") {
-    Crowd shop;
+    ManyUsers shop;
     shop.time.run_for(10s);
     REQUIRE(shop.metrics.expose().find("signalbox_queue_depth 0\n") == std::string::npos);
     shop.submit("job", "quiet");
@@ -42,7 +42,8 @@ TEST_CASE("passes whose requests hang keep no other namespace waiting") {
     CHECK(shop.server.find(job_sets, {"quiet", "job"}));
 }
 
-TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what it wants in the end is done") {
+TEST_CASE(
+    "a TrainJob that is patched in a loop gets a reconcile a second, and what it wants in the end is done") {
     Shop shop;
     shop.submit("job");
     shop.server.show(shop.cache);
@@ -66,7 +67,7 @@ TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what i
     CHECK(std::as_const(*shop.server.find(job_sets, {"ns", "job"}))["spec"]["suspend"].bool_or(false));
 }
 
-// Of TrainJobs that others manage a pass costs nothing but itself.
+// Of TrainJobs that others manage a reconcile costs nothing but itself.
 TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second, however many use it") {
     constexpr int users = 1'000;
     Shop shop({}, 16);

@@ -5,7 +5,7 @@
 namespace lifecycle {
 namespace {
 
-// As a pass that begins and ends at that time.
+// As a reconcile that begins and ends at that time.
 Measurements after(const Observed& observed, std::chrono::seconds elapsed, const Outcome& outcome = {},
                    bool status_stored = true) {
     const Decision decision = decide(observed, start + elapsed);
@@ -108,7 +108,7 @@ TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was not
     CHECK(!after(failed_by_deadline(), 95s).clean_up_failed);
 }
 
-TEST_CASE("a pass that asks for another one says why", "[milestones]") {
+TEST_CASE("a reconcile that asks for another one says why", "[milestones]") {
     CHECK(after(with_deadline(running()), 1s).requeue == RequeueReason::deadline);
     CHECK(after(with_deadline(running()), 90s).requeue == RequeueReason::clean_up);
     CHECK(after(completed_unseen(), 33s).requeue == std::nullopt);

@@ -36,7 +36,7 @@ TEST_CASE("the status counts the restarts of all JobSets, and each new one is a 
     CHECK(conclusion.events.empty());
 }
 
-TEST_CASE("a restart of which nothing else is known is told all the same", "[restarts]") {
+TEST_CASE("a restart of which nothing else is known is reported all the same", "[restarts]") {
     Observed observed = restarted();
     observed.job_set->max_restarts.reset();
     observed.job_set->restart_message.clear();

@@ -129,14 +129,14 @@ bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
 // A reconcile has ended; without a report it is not known what it has done.
 void Controller::settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report) {
     const ConcurrentChanges changes = std::move(concurrent_changes_.extract(key).mapped());
-    const auto is_told = [&](const std::string& latest, std::string WrittenVersions::*own) {
+    const auto is_own_version = [&](const std::string& latest, std::string WrittenVersions::*own) {
         return latest.empty() || (report && report->settled && latest == report->written.*own);
     };
     const bool before_last = report && report->settled && !changes.latest.train_job.empty() &&
                              changes.latest.train_job == report->written.train_job_before;
     if (changes.of_others ||
-        !(before_last || is_told(changes.latest.train_job, &WrittenVersions::train_job)) ||
-        !is_told(changes.latest.job_set, &WrittenVersions::job_set))
+        !(before_last || is_own_version(changes.latest.train_job, &WrittenVersions::train_job)) ||
+        !is_own_version(changes.latest.job_set, &WrittenVersions::job_set))
         queue_.add(key, clock_.now());
 }
 
@@ -290,7 +290,7 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
         retries_.erase(key);
     else
         retries_[key] = {uid, report.retry_state};
-    // Policy has said when to look again, backoff included. Only a server that asked for quiet is not to be
+    // The decision says when to requeue, backoff included. Only a server that asked for quiet is not to be
     // disturbed by events either.
     if (report.trouble && report.trouble->retry_after)
         queue_.failed(key, now, report.trouble->retry_after);

@@ -65,12 +65,12 @@ namespace {
 // A job that has expired by the caches only. They may never have had the runtime that keeps it, and then do
 // not tell when it goes.
 void hold(const api::TrainJob& job, ReconcileResult& report) {
-    constexpr std::chrono::minutes look_again{5};
+    constexpr std::chrono::minutes recheck{5};
     report.measurements.held =
         job.is_multikueue_copy ? lifecycle::TtlHeld::multikueue : lifecycle::TtlHeld::live;
     if (!job.is_multikueue_copy)
         report.requeue_after =
-            std::min<std::chrono::seconds>(report.requeue_after.value_or(look_again), look_again);
+            std::min<std::chrono::seconds>(report.requeue_after.value_or(recheck), recheck);
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ bool ConnectionTable::hold(Connection& connection, std::size_t size) {
 
 // Evicts the connection that has been sending or reading for longest, if it is slow. Returns false if that is
 // the one that needs the bytes.
-bool ConnectionTable::make_room_for_bytes(const Connection& who_needs_it) {
+bool ConnectionTable::make_room_for_bytes(const Connection& needing) {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
     Connection* slowest = nullptr;
     for (const auto phase : {Phase::body, Phase::write}) {
@@ -338,7 +338,7 @@ bool ConnectionTable::make_room_for_bytes(const Connection& who_needs_it) {
         const auto found = std::ranges::find_if(candidates, [](const Connection& c) { return c.held > 0; });
         if (found != candidates.end() && (!slowest || found->entered < slowest->entered)) slowest = &*found;
     }
-    if (!slowest || slowest == &who_needs_it || slowest->entered >= slow_since) return false;
+    if (!slowest || slowest == &needing || slowest->entered >= slow_since) return false;
     ++stats.refused;
     interrupt(*slowest, Stop::evicted);
     return true;

@@ -98,7 +98,7 @@ private:
     Connection* oldest(std::initializer_list<Phase> phases);
     Connection* oldest_unknown();
     bool make_room();
-    bool make_room_for_bytes(const Connection& who_needs_it);
+    bool make_room_for_bytes(const Connection& needing);
     /// Returns false if the process is out of file descriptors or memory.
     bool accept_pending(int at_most);
     bool is_welcome(const boost::asio::ip::tcp::endpoint& peer);
