@@ -1,4 +1,4 @@
-#include "progress_process.hpp"
+#include "run.hpp"
 
 #include "kube/manager/manager.hpp"
 #include "progress_server.hpp"

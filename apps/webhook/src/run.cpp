@@ -6,7 +6,6 @@
 #include "admission/runtime_informer.hpp"
 #include "certificate/admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
-#include "progress_process.hpp"
 #include "progress_server.hpp"
 #include "runtime/plugin.hpp"
 #include "server_metrics.hpp"

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cel_lexer.hpp"
-#include "cel_values.hpp"
+#include "cel_parts.hpp"
 
 namespace crd::cel {
 namespace {

@@ -1,4 +1,4 @@
-#include "cel_lexer.hpp"
+#include "cel_parts.hpp"
 
 #include <cctype>
 #include <stdexcept>

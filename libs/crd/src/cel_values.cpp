@@ -1,4 +1,4 @@
-#include "cel_values.hpp"
+#include "cel_parts.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 
 #include "api/text.hpp"
 #include "crd/crd.hpp"
-#include "scalars.hpp"
+#include "validator.hpp"
 
 namespace crd {
 namespace {

@@ -1,4 +1,4 @@
-#include "scalars.hpp"
+#include "validator.hpp"
 
 #include <cmath>
 #include <limits>

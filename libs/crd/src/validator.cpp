@@ -4,8 +4,7 @@
 #include <map>
 #include <set>
 
-#include "paths.hpp"
-#include "scalars.hpp"
+#include "node.hpp"
 
 namespace crd {
 namespace {

@@ -6,15 +6,13 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
-
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "api/located_yaml.hpp"
 #include "api/text.hpp"
-#include "yaml/yaml_scalar.hpp"
-#include "yaml/yaml_tokens.hpp"
+#include "yaml/yaml_parts.hpp"
 
 namespace api {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "api/text.hpp"
 #include "api/yaml.hpp"
-#include "yaml/yaml_scalar.hpp"
+#include "yaml/yaml_parts.hpp"
 
 namespace api {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "controller/reconcile/observe.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/stall.hpp"
 #include "reconcile/metered_reads.hpp"
-#include "reconcile/start_events.hpp"
 #include "runtime/conditions.hpp"
 
 namespace controller {

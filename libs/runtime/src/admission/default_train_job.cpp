@@ -2,7 +2,6 @@
 #include <map>
 #include <optional>
 
-#include "admission/reapply.hpp"
 #include "admission/restore.hpp"
 #include "api/names.hpp"
 #include "merge/json_patch.hpp"

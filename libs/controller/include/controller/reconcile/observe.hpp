@@ -43,6 +43,11 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
                             lifecycle::Live what, api::Time now);
 
+/// The newest Warning event about the start of the JobSet of a view, or of a Job of the replicated job that
+/// lacks its Pods; "" if there is none. Restarts of the JobSet are no reason. Where events cannot be read, it
+/// says so.
+kube::Async<std::string> start_events(kube::ApiServer& server, const View& view);
+
 /// The ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);
 

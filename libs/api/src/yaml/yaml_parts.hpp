@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string_view>
 
 #include "api/json.hpp"
@@ -14,5 +15,9 @@ Result<Json> resolve_plain(std::string_view text);
 /// Returns the value of a scalar with an explicit tag, such as "tag:yaml.org,2002:int". Unknown tags give
 /// strings.
 Result<Json> resolve_tagged(std::string_view tag, std::string_view text);
+
+/// Returns an upper bound of the number of yaml-cpp's tokens in a text. Nested lists count more, as they take
+/// longer.
+std::size_t count_tokens(std::string_view text);
 
 }  // namespace api::yaml

@@ -1,8 +1,10 @@
 #pragma once
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/json.hpp"
 #include "cel.hpp"
 
 // Operators and functions on values. Wrong types return an error.
@@ -23,5 +25,16 @@ Value member(const Value& of, const Value& key);
 /// unsupported function.
 using Function = std::function<Value(const std::vector<Value>& arguments)>;
 Function function(std::string_view name, std::size_t arguments);
+
+struct Token {
+    enum class Kind { name, literal, sign, end };
+    Kind kind = Kind::end;
+    std::string text = {};   ///< of a name or a sign
+    api::Json literal = {};  ///< a number or a string
+};
+
+/// Splits a text into tokens; the last one is an `end`. Throws std::invalid_argument for an unsupported
+/// character.
+std::vector<Token> tokens_of(std::string_view text);
 
 }  // namespace crd::cel
