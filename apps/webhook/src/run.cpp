@@ -4,7 +4,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "admission/runtime_informer.hpp"
-#include "certificate/admission_certificate.hpp"
+#include "admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
 #include "progress_server.hpp"
 #include "runtime/plugin.hpp"

@@ -31,15 +31,6 @@ api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
     return {train_job.ns, runtime::snapshot_name(train_job.name)};
 }
 
-kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
-                                           api::ObjectKey key, api::JsonPaths omit) {
-    kube::Request request = kube::get(resource, key);
-    auto object = co_await kube::fetch(server, std::move(request), omit);
-    if (object) co_return std::move(*object);
-    if (object.error().code == api::Errc::not_found) co_return std::nullopt;
-    co_return object.error();
-}
-
 View cached_view(const Cache& cache, const api::ObjectKey& key) {
     View view;
     view.observed.job = cache.train_job(key);

@@ -3,7 +3,6 @@
 #include <map>
 #include <optional>
 
-#include "controller/reconcile/observe.hpp"
 #include "controller/reconcile/wait_list.hpp"
 
 namespace controller {
@@ -13,6 +12,15 @@ namespace {
 constexpr int readings_at_a_time = 2;
 
 }  // namespace
+
+kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
+                                           api::ObjectKey key, api::JsonPaths omit) {
+    kube::Request request = kube::get(resource, key);
+    auto object = co_await kube::fetch(server, std::move(request), omit);
+    if (object) co_return std::move(*object);
+    if (object.error().code == api::Errc::not_found) co_return std::nullopt;
+    co_return object.error();
+}
 
 /// One request, for all callers that came before it was sent.
 struct RuntimeReads::Reading {

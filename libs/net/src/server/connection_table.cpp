@@ -7,7 +7,6 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "server/session.hpp"
 #include "server/source_of.hpp"
 
 namespace net {
@@ -73,10 +72,11 @@ bool is_unknown(const Connection& connection, Phase phase) {
 }  // namespace
 
 ConnectionTable::ConnectionTable(asio::any_io_executor executor, ServerConfig the_config, Handler the_handler,
-                                 Log& the_log)
+                                 Log& the_log, Serve serve)
     : config(std::move(the_config)),
       handler(std::move(the_handler)),
       log(the_log),
+      serve_(serve),
       acceptor_(executor),
       expiry_(executor),
       all_gone_(executor),
@@ -152,7 +152,7 @@ bool ConnectionTable::accept_pending(int at_most) {
             ++stats.refused;
             continue;
         }
-        asio::co_spawn(acceptor_.get_executor(), Session::serve(shared_from_this(), std::move(socket)),
+        asio::co_spawn(acceptor_.get_executor(), serve_(shared_from_this(), std::move(socket)),
                        asio::detached);
     }
     return true;

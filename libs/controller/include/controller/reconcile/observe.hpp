@@ -19,14 +19,6 @@ struct View {
     lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this reconcile
 };
 
-/// Reads an object; nullopt if it does not exist. `omit` as in kube::fetch().
-kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
-                                           api::ObjectKey key, api::JsonPaths omit = {});
-
-/// What only the API server needs of an object; as paths for read() and fetch().
-inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
-inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
-
 /// Of which kind the runtime of a TrainJob is.
 kube::Resource runtime_resource(const api::TrainJob& job);
 

@@ -1,4 +1,4 @@
-#include "certificate/admission_certificate.hpp"
+#include "admission_certificate.hpp"
 
 #include "certificate/stand_in.hpp"
 
