@@ -86,7 +86,7 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
 }
 
 void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
-    for (const ForbiddenField& field : forbidden_fields(job_set_spec)) {
+    for (const TemplateField& field : forbidden_fields(job_set_spec)) {
         const bool deadline = field.member == "activeDeadlineSeconds";
         add(found,
             {FieldErrorType::forbidden,

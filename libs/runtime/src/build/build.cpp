@@ -68,7 +68,7 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
 
 void note_forbidden_fields(const Inputs& inputs, Built& built) {
     std::string paths;
-    for (const ForbiddenField& field : forbidden_fields(inputs.runtime["spec"]["template"]["spec"]))
+    for (const TemplateField& field : forbidden_fields(inputs.runtime["spec"]["template"]["spec"]))
         paths += (paths.empty() ? "" : ", ") + field.path;
     if (!paths.empty())
         built.warnings.push_back(
