@@ -168,6 +168,8 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     report.written = written;
     report.settled = conclusion.settled;
     if (!conclusion.decide_again || !answer) co_return false;
+    // The CRD of another release may have no place for them; to store them again would not help.
+    answer->restarts = conclusion.restarts;
     job = std::move(*answer);
     co_return true;
 }
