@@ -44,6 +44,12 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
     return clean_up->delete_job_set ? RequeueReason::clean_up : RequeueReason::ttl;
 }
 
+// Each counted one is one of all. Numbers that were forged may be too large before.
+api::Restarts more(const api::Restarts& now, const api::Restarts& before) {
+    const std::int64_t all = std::max<std::int64_t>(0, now.all - before.all);
+    return {.all = all, .counted = std::clamp<std::int64_t>(now.counted - before.counted, 0, all)};
+}
+
 }  // namespace
 
 Measurements measurements(const Observed& observed, const Decision& decision, const Outcome& outcome,
@@ -66,6 +72,7 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
     }
     if (status_stored && conclusion.start_time && conclusion.start_time != job.start_time)
         made.wait = since(job.meta.creation, *conclusion.start_time);
+    if (status_stored) made.restarted = more(conclusion.restarts, job.restarts);
     const bool expired = std::holds_alternative<Expire>(decision) && done && observed.ttl;
     if (expired) {
         made.expired = job.ttl_seconds_after_finished ? TtlFrom::train_job : TtlFrom::runtime;

@@ -16,6 +16,7 @@ kube::Async<kube::Response> ModelServer::send(kube::Request request) {
     const auto& refusal = request.method == "GET" ? refuse_read : refuse;
     if (refusal && (stores || request.method == "GET"))
         if (const auto refused = refusal(bare)) co_return *refused;
+    if (change_request) change_request(request);
     model_.mutate_create = mutate_create;
     model_.admit_create = admit_create;
     co_return model::to_result(model_.handle(request), request);

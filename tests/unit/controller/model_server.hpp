@@ -49,6 +49,9 @@ public:
     /// Asked before every request, as it was sent; an error is the answer.
     std::function<std::optional<api::Error>(const kube::Request&)> watch_requests = {};
 
+    /// May change every request before it is handled, as a server with another schema drops fields.
+    std::function<void(kube::Request&)> change_request = {};
+
     /// As those of model::ApiModel: what the cluster makes of new objects, and has against them.
     decltype(model::ApiModel::mutate_create) mutate_create = {};
     decltype(model::ApiModel::admit_create) admit_create = {};

@@ -68,6 +68,15 @@ TEST_CASE("a JobSet that may be replaced has its restarts stored before", "[rest
     CHECK(std::holds_alternative<Run>(decide(runs, start + 10s)));
 }
 
+TEST_CASE("a restart does not begin the deadline anew", "[restarts]") {
+    const Observed observed = with_deadline(restarted(), 60s);
+    const Conclusion conclusion = conclude_after(observed, 59s);
+    CHECK(conclusion.restarts.all == 2);
+    CHECK(conclusion.start_time == start);
+    CHECK(conclusion.requeue_after == 1s);
+    CHECK(std::holds_alternative<Finish>(decide(observed, start + 60s)));
+}
+
 TEST_CASE("a JobSet of another owner has no restarts of this TrainJob", "[restarts]") {
     Observed observed = restarted();
     make_foreign(observed);

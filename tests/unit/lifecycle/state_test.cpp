@@ -55,4 +55,21 @@ TEST_CASE("a TrainJob is in exactly one state, by what its status says", "[state
         }
 }
 
+TEST_CASE("a TrainJob that does not go on is counted by the reason of Stalled", "[state]") {
+    const auto stalled = [](Observed observed, std::string_view reason, const char* status = "True") {
+        observed.job->conditions.push_back(condition("Stalled", status, reason));
+        return *observed.job;
+    };
+    for (std::size_t i = 0; i + 1 < stall_reasons.size(); ++i)
+        CHECK(stall_reason_of(stalled(running(), stall_reasons[i])) == i);
+    CHECK(stall_reason_of(stalled(suspended(), "WaitingForPods")) == 4);
+    CHECK(stall_reasons[*stall_reason_of(stalled(running(), "SaidByAnother"))] == "other");
+    CHECK_FALSE(stall_reason_of(*running().job));
+    CHECK_FALSE(stall_reason_of(stalled(running(), "PodsNotCreated", "False")));
+    CHECK_FALSE(stall_reason_of(stalled(completed(), "PodsNotCreated")));
+    Observed elsewhere = running();
+    elsewhere.job->managed_by = "kueue.x-k8s.io/multikueue";
+    CHECK_FALSE(stall_reason_of(stalled(elsewhere, "PodsNotCreated")));
+}
+
 }  // namespace lifecycle

@@ -174,7 +174,8 @@ TEST_CASE("a client that has lost a TrainJob's time to live is warned, and a los
                   "put it into --lossy-clients"});
         CHECK(runtime::default_train_job(train_job(), before, now).operations.empty());
         const auto mutation = runtime::default_train_job(train_job(), before, now, {.is_lossy = true});
-        CHECK(mutation.restored == std::vector<std::string_view>{"typed_client"});
+        CHECK(mutation.restored ==
+              std::vector<api::RestoredField>{{"ttlSecondsAfterFinished", "typed_client"}});
         REQUIRE(mutation.operations.size() == 1);
         CHECK(to_json(mutation.operations[0]) ==
               R"({"op":"add","path":"/spec/ttlSecondsAfterFinished","value":)" + std::string(ttl) + "}");

@@ -132,7 +132,8 @@ std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
                                 .expects_job_set = goes_on && lifecycle::had_job_set(job),
                                 .is_held = goes_on && job.suspend,
                                 .is_abridged = is_abridged,
-                                .state = state};
+                                .state = state,
+                                .stall = lifecycle::stall_reason_of(job)};
 }
 
 // Volcano makes PodGroups for all Pods.
@@ -270,6 +271,8 @@ bool Cache::synced_somewhere() const {
 void Cache::note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after) {
     if (before) --states_[static_cast<std::size_t>(before->index.state)];
     if (after) ++states_[static_cast<std::size_t>(after->index.state)];
+    if (before && before->index.stall) --stalled_[*before->index.stall];
+    if (after && after->index.stall) ++stalled_[*after->index.stall];
     const bool same_runtime = before && after && before->index.runtime_hash == after->index.runtime_hash;
     if (before && !same_runtime) users_of_runtimes_.erase({before->index.runtime_hash, &train_job});
     if (after && !same_runtime) users_of_runtimes_.emplace(after->index.runtime_hash, &train_job);

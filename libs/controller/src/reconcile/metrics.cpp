@@ -69,6 +69,9 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
         counters<2>(metrics, "signalbox_ttl_held_total",
                     "TrainJobs that stay although by the caches their time to live has passed, by why.",
                     "why", {"multikueue", "live"});
+    restarts_ = counters<2>(metrics, "signalbox_restarts_total",
+                            "Restarts of TrainJobs after failures, by whether they count towards a maximum.",
+                            "counted", {"true", "false"});
     for (std::size_t i = 0; i < ends.size(); ++i)
         run_[i] = metrics.histogram("signalbox_run_seconds",
                                     "From the last start of a TrainJob to its end, by how it ended.",
@@ -93,6 +96,8 @@ void ReconcileMetrics::count_milestones(const lifecycle::Measurements& made) {
     observe(deadline_late_, made.deadline_late);
     observe(ttl_late_, made.ttl_late);
     observe(wait_, made.wait);
+    restarts_[0].add(static_cast<double>(made.restarted.counted));
+    restarts_[1].add(static_cast<double>(made.restarted.all - made.restarted.counted));
     if (made.end) observe(run_[static_cast<std::size_t>(*made.end)], made.run);
     if (made.expired) ttl_deletions_[static_cast<std::size_t>(*made.expired)].add();
     if (made.held) ttl_held_[static_cast<std::size_t>(*made.held)].add();

@@ -82,7 +82,9 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
     view.observed.retry_state = retry_state;
     auto unreadable = co_await look_up_policy(server_, view);
     bool expires_by_caches = false;
-    std::optional<std::chrono::seconds> waited;  // until a start that an earlier status write has stored
+    // Of earlier status writes of this reconcile: until a start, and since the last status.
+    std::optional<std::chrono::seconds> waited;
+    api::Restarts restarted;
     // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
     for (;;) {
         if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
@@ -126,6 +128,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         const bool again = co_await conclude(view, decision, outcome, written, report);
         if (!report.measurements.wait) report.measurements.wait = waited;
         waited = report.measurements.wait;
+        report.measurements.restarted = report.measurements.restarted + restarted;
+        restarted = report.measurements.restarted;
         if (again) continue;
         if (expires_by_caches && !expires) hold(*view.observed.job, report);
         co_return report;
@@ -164,6 +168,8 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     report.written = written;
     report.settled = conclusion.settled;
     if (!conclusion.decide_again || !answer) co_return false;
+    // The CRD of another release may have no place for them; to store them again would not help.
+    answer->restarts = conclusion.restarts;
     job = std::move(*answer);
     co_return true;
 }

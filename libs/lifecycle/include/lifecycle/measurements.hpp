@@ -27,6 +27,7 @@ struct Measurements {
     std::optional<std::chrono::seconds> ttl_late = {};       ///< how long after its TTL it was deleted
     std::optional<std::chrono::seconds> run = {};            ///< of what has ended, since its last start
     std::optional<std::chrono::seconds> wait = {};           ///< from the creation to a start
+    api::Restarts restarted = {};                            ///< that the status tells of from now on
     std::optional<TtlFrom> expired = {};
     std::optional<TtlHeld> held = {};
     bool expires = false;  ///< it has ended, and waits for its TTL

@@ -105,12 +105,15 @@ struct Writer {
     std::string_view field_manager = {};
 };
 
+/// Names of fields that the mutating webhook restores. The last one stands for all others.
+inline constexpr std::string_view restored_fields[] = {
+    "trainer", "runtimePatches", "initializer", "ttlSecondsAfterFinished", "failurePolicy", "other"};
+
 /// The changes of the mutating webhook.
 struct Mutation {
     std::vector<api::Json> operations = {};  ///< RFC 6902
-    /// For each field that they restore, the cause of its loss: "typed_client" or "reapply". A field is
-    /// `spec.trainer`, another one of the spec, or an entry of `spec.runtimePatches`.
-    std::vector<std::string_view> restored = {};
+    /// What they restore, by restored_fields.
+    std::vector<api::RestoredField> restored = {};
 };
 
 /// Returns no operations for objects of an unexpected shape, which the schema refuses. Idempotent. The

@@ -19,15 +19,6 @@ constexpr std::string_view standard_names[] = {"cpu", "memory", "ephemeral-stora
 constexpr std::string_view huge_pages = "hugepages-";
 constexpr std::string_view of_quotas = "requests.";
 constexpr std::size_t longest_domain = 253 - of_quotas.size();
-constexpr std::size_t longest_part = 63;
-
-// Returns the part after the slash of a qualified name.
-bool is_name_part(std::string_view part) {
-    return !part.empty() && part.size() <= longest_part && api::is_letter_or_digit(part.front()) &&
-           api::is_letter_or_digit(part.back()) && std::all_of(part.begin(), part.end(), [](char c) {
-               return api::is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
-           });
-}
 
 bool is_huge_pages(std::string_view name) { return name.starts_with(huge_pages); }
 
@@ -40,9 +31,9 @@ bool is_known_name(std::string_view name) {
     if (slash == name.npos)
         return std::find(std::begin(standard_names), std::end(standard_names), name) !=
                    std::end(standard_names) ||
-               (is_huge_pages(name) && is_name_part(name));
+               (is_huge_pages(name) && api::is_name_part(name));
     return slash <= longest_domain && api::is_dns_subdomain(name.substr(0, slash)) &&
-           is_name_part(name.substr(slash + 1)) && !(is_extended(name) && name.starts_with(of_quotas));
+           api::is_name_part(name.substr(slash + 1)) && !(is_extended(name) && name.starts_with(of_quotas));
 }
 
 struct Device {

@@ -80,6 +80,8 @@ public:
 
     /// Returns the number of TrainJobs in that state; counted as they change.
     std::size_t count(lifecycle::State state) const { return states_[static_cast<std::size_t>(state)]; }
+    /// Returns the number of TrainJobs that do not go on, by position in lifecycle::stall_reasons.
+    std::size_t stalled(std::size_t reason) const { return stalled_[reason]; }
 
     struct TrainJobIndex {
         /// The hash of runtime_key(). If two runtimes share one, a TrainJob gets an unnecessary reconcile.
@@ -88,6 +90,7 @@ public:
         bool is_held = false;          ///< not ended, and suspended
         bool is_abridged = false;      ///< as in Cache::is_abridged()
         lifecycle::State state = lifecycle::State::pending;
+        std::optional<std::uint8_t> stall = {};  ///< position in lifecycle::stall_reasons
     };
     struct JobSetIndex {
         bool ours = false;  ///< of JobSets without a TrainJob, only their existence
@@ -148,6 +151,7 @@ private:
     OnDelete on_delete_;
     std::function<void()> on_runtime_;
     std::array<std::size_t, lifecycle::state_count> states_ = {};
+    std::array<std::size_t, lifecycle::stall_reasons.size()> stalled_ = {};
     std::unordered_map<std::size_t, std::size_t> runtime_bytes_;  // by TrainJobIndex::runtime_hash
     // The TrainJobs of each runtime; the keys are those of the store.
     std::set<std::pair<std::size_t, const api::ObjectKey*>> users_of_runtimes_;

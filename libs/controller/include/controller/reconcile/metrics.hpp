@@ -35,6 +35,7 @@ private:
     std::array<net::Counter, 4> ends_;           // by lifecycle::End
     std::array<net::Counter, 2> ttl_deletions_;  // by lifecycle::TtlFrom
     std::array<net::Counter, 2> ttl_held_;       // by lifecycle::TtlHeld
+    std::array<net::Counter, 2> restarts_;       // those that count, and the others
     std::array<net::Histogram, 4> run_;          // by lifecycle::End
     net::Counter clean_up_failures_;
     net::Histogram to_job_set_;

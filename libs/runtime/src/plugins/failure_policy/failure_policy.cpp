@@ -2,6 +2,7 @@
 #include <map>
 
 #include "api/names.hpp"
+#include "build/failure_rules.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -9,39 +10,6 @@ namespace runtime {
 namespace {
 
 using api::Json;
-
-constexpr std::string_view disruption = "DisruptionTarget";
-// Limit of a Job's podFailurePolicy.
-constexpr std::size_t most_pod_rules = 20;
-constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
-
-const Json& policy_of_runtime(const Json& runtime) { return runtime["spec"]["runPolicy"]["failurePolicy"]; }
-
-bool names_disruptions(const Json& rule) {
-    const auto& conditions = rule["onPodConditions"].items();
-    return std::any_of(conditions.begin(), conditions.end(),
-                       [](const Json& each) { return each["type"].as_string() == disruption; });
-}
-
-// Preemption, eviction, a node or device that goes: the program has not failed.
-Json rule_for_disruptions() {
-    return Json::object({{"action", "RestartTrainJobAndIgnoreMaxRestarts"},
-                         {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
-}
-
-// The rules of the policy, and one for disruptions unless there is one.
-std::vector<Json> rules_in_force(const Json& policy) {
-    std::vector<Json> rules(policy["rules"].items().begin(), policy["rules"].items().end());
-    if (std::none_of(rules.begin(), rules.end(), names_disruptions)) rules.push_back(rule_for_disruptions());
-    return rules;
-}
-
-bool has_container(const Json& pod_spec, std::string_view name) {
-    for (const char* list : {"containers", "initContainers"})
-        for (const Json& container : pod_spec[list].items())
-            if (container["name"].as_string() == name) return true;
-    return false;
-}
 
 // A Job is refused if a rule names a container that its Pods do not have.
 bool concerns(const Json& rule, const Json& pod_spec) {
@@ -162,49 +130,16 @@ public:
     api::Result<> enforce_pod_spec(const Inputs& inputs, Info& info) const override {
         note_restarts_before(inputs, info);
         const Json& of_job = inputs.job.spec["failurePolicy"];
-        const Json& of_runtime = policy_of_runtime(inputs.runtime);
+        const Json& of_runtime = failure_policy_of(inputs.runtime);
         if (of_job.is_null() && of_runtime.is_null()) return {};
-        const std::vector<Json> rules = rules_in_force(of_runtime);
+        const std::vector<Json> rules = failure_rules_in_force(of_runtime);
         const std::vector<Places> places = fail_at_once(info.spec, rules);
         note_unused_rules(rules, places, info);
-        Json policy =
+        info.spec["failurePolicy"] =
             Json::object({{"maxRestarts", std::max<std::int64_t>(0, max_restarts(of_job, of_runtime) -
                                                                         inputs.restarts_before.counted)},
                           {"rules", job_set_rules(rules, places)}});
-        // How Jobs are replaced is left to the template.
-        if (const Json& strategy = std::as_const(info.spec)["failurePolicy"]["restartStrategy"];
-            !strategy.is_null())
-            policy["restartStrategy"] = strategy;
-        info.spec["failurePolicy"] = std::move(policy);
         return {};
-    }
-
-    void validate_runtime(const Json& runtime, api::FieldErrors& errors) const override {
-        const Json& policy = policy_of_runtime(runtime);
-        if (policy.is_null()) return;
-        const auto& rules = policy["rules"].items();
-        if (rules_in_force(policy).size() > most_pod_rules)
-            errors.push_back({api::FieldErrorType::invalid,
-                              rules_path,
-                              rules.size(),
-                              "must have at most " + std::to_string(most_pod_rules - 1) +
-                                  " items without one for the condition DisruptionTarget, which is added",
-                              {},
-                              {}});
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            const Json& codes = rules[i]["onExitCodes"];
-            if (codes["operator"].as_string() != "In") continue;
-            const auto& values = codes["values"].items();
-            const auto zero = std::find_if(values.begin(), values.end(),
-                                           [](const Json& value) { return value.int_or(1) == 0; });
-            if (zero != values.end())
-                errors.push_back({api::FieldErrorType::invalid,
-                                  std::string(rules_path) + "[" + std::to_string(i) + "].onExitCodes.values",
-                                  0,
-                                  "must not contain 0 with the operator In, since 0 is no failure",
-                                  {},
-                                  {}});
-        }
     }
 };
 
