@@ -28,9 +28,11 @@ api::Result<> check_status_server(const BuildSettings& settings) {
 }  // namespace
 
 void add_options(net::Options& options, BuildSettings& settings) {
-    options.add_list("feature-gates", "LIST", settings.feature_gates,
-                     "experimental features: TrainJobStatus=true gives trainers the address for reports; the "
-                     "webhook's gates have no effect here");
+    options.add_list(
+        "feature-gates", "LIST", settings.feature_gates,
+        "experimental features: TrainJobStatus=true gives trainers the address for reports, and "
+        "TrainJobProgressDeadline=true watches their progress; the webhook's other gates have no "
+        "effect here");
     options.add(
         "status-url", "URL", settings.status_url,
         "the address for reports of trainers; default: https://signalbox-progress.<the lease's default "
@@ -43,6 +45,15 @@ void add_options(net::Options& options, BuildSettings& settings) {
 api::Result<> check(const BuildSettings& settings) {
     if (auto gates = runtime::check_gates(settings.feature_gates); !gates) return gates;
     return check_status_server(settings);
+}
+
+ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace) {
+    using lifecycle::ProgressWatch;
+    const runtime::Gates gates(settings.feature_gates);
+    if (!gates.has(runtime::Gate::status)) return {};
+    return {.watch = gates.has(runtime::Gate::progress_deadline) ? ProgressWatch::deadlines
+                                                                 : ProgressWatch::reports,
+            .lease = {pod_namespace.empty() ? default_namespace : pod_namespace, status_service}};
 }
 
 std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,

@@ -3,10 +3,13 @@
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/jobs_status.hpp"
+#include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/restarts.hpp"
 #include "lifecycle/ttl.hpp"
+#include "report_at_risk.hpp"
+#include "report_invalid_deadline.hpp"
 #include "report_stall.hpp"
 #include "retry_state.hpp"
 
@@ -16,6 +19,11 @@ namespace {
 // What has passed already is no time to wait for; how often to retry is another question.
 std::optional<std::chrono::seconds> ahead(std::optional<std::chrono::seconds> left) {
     return left && left->count() > 0 ? left : std::nullopt;
+}
+
+std::optional<std::chrono::seconds> next_limit(const Observed& observed, api::Time now) {
+    const auto deadline = sooner(ahead(time_left(observed, now)), ahead(next_progress_look(observed, now)));
+    return sooner(deadline, ahead(time_to_live(*observed.job, observed.ttl, now)));
 }
 
 }  // namespace
@@ -44,6 +52,8 @@ Conclusion Concluder::take() && {
         conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status ||
         conclusion_.run_policy != job_.run_policy || conclusion_.start_time != job_.start_time ||
         conclusion_.completion_time != job_.completion_time || conclusion_.restarts != job_.restarts;
+    const auto look = sooner(next_progress_look(observed_, now_), {});
+    conclusion_.requeues_for_progress = look && conclusion_.requeue_after == look;
     if (auto restarted = restart_event(observed_, conclusion_.restarts))
         conclusion_.events.push_back(std::move(*restarted));
     for (Event& event : condition_events(job_.conditions, conclusion_.conditions))
@@ -53,8 +63,7 @@ Conclusion Concluder::take() && {
 
 // What was decided may need a view that could not be had, so no condition changes but to say so.
 void Concluder::conclude_blindly(const ReadFailed& failed, const Decision& decision) {
-    conclusion_.requeue_after =
-        sooner(ahead(time_left(observed_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
+    conclusion_.requeue_after = next_limit(observed_, now_);
     if (!reports_no_active_pods(observed_)) follow_counts();
     trouble(failed.object, failed.error);
     if (leads_to_build(decision))
@@ -205,9 +214,13 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
         std::holds_alternative<Run>(decision) || std::holds_alternative<StoreTransition>(decision);
     if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
+    if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
     if (is_ours(*observed.job)) concluder.look_for_stall(decision);
     Conclusion conclusion = std::move(concluder).take();
-    if (is_ours(*observed.job)) report_blocked_deletion(conclusion, observed, now);
+    if (!is_ours(*observed.job)) return conclusion;
+    report_blocked_deletion(conclusion, observed, now);
+    report_at_risk(conclusion, observed, now);
+    report_invalid_deadline(conclusion, observed);
     return conclusion;
 }
 
@@ -216,20 +229,20 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     std::erase_if(conclusion.events, [](const Event& event) { return event.needs_status; });
     conclusion.decide_again = false;
     conclusion.settled = false;
+    conclusion.requeues_for_progress = false;
     RetryState before = observed.retry_state;
     if (conclusion.retry_state.warned) before.warned = conclusion.retry_state.warned;
-    const std::optional<api::Time> deletion_told = conclusion.retry_state.deletion_told;
-    // It says nothing of what the pass itself has met.
-    const std::optional<api::Time> obstructed_since = conclusion.retry_state.obstructed_since;
+    const RetryState reported = conclusion.retry_state;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
     // When to look again after the write is of no interest now; a limit still is.
     conclusion.requeue_after.reset();
-    if (observed.job)
-        conclusion.requeue_after =
-            sooner(ahead(time_left(observed, now)), ahead(time_to_live(*observed.job, observed.ttl, now)));
+    if (observed.job) conclusion.requeue_after = next_limit(observed, now);
     report_error(conclusion, before, object + " status", error, now);
-    conclusion.retry_state.deletion_told = deletion_told;
-    conclusion.retry_state.obstructed_since = obstructed_since;
+    conclusion.retry_state.deletion_told = reported.deletion_told;
+    conclusion.retry_state.is_at_risk = reported.is_at_risk;
+    conclusion.retry_state.invalid_reported = reported.invalid_reported;
+    // It says nothing of what the pass itself has met.
+    conclusion.retry_state.obstructed_since = reported.obstructed_since;
     conclusion.retry_state.stall = observed.retry_state.stall;
     return conclusion;
 }

@@ -49,4 +49,17 @@ std::string cut_bytes(std::string_view text, std::size_t limit) {
     return cut(text, std::string::npos, limit);
 }
 
+// In UTF-8 those of U+0080 to U+009F have two bytes.
+std::string printable(std::string text) {
+    std::string shown;
+    shown.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool has_two_bytes =
+            text[i] == '\xC2' && i + 1 < text.size() && in_range(text[i + 1], 0x80, 0x9F);
+        if (has_two_bytes) ++i;
+        shown += has_two_bytes || in_range(text[i], 0, 0x1F) || text[i] == '\x7F' ? '?' : text[i];
+    }
+    return shown;
+}
+
 }  // namespace lifecycle

@@ -27,6 +27,7 @@ struct Conclusion {
     bool decide_again = false;
     /// At least 1 s. Empty: nothing but an event can bring news.
     std::optional<std::chrono::seconds> requeue_after = {};
+    bool requeues_for_progress = false;  ///< for a progress deadline, before anything else
     std::vector<Event> events = {};
     RetryState retry_state = {};  ///< to be handed in with the next pass
     /// That the writes of this pass have been made tells another pass nothing: it would find nothing to do.

@@ -27,6 +27,7 @@ enum class Rule : std::uint8_t {
     trainer_job,
     resources,
     limits_cover_requests,
+    progress_deadline,
     role_replicas,
     role_container,
     template_time_limits,
@@ -55,6 +56,7 @@ enum class Rule : std::uint8_t {
     two_ttls,
     ttl_changed,
     ttl_passed,
+    progress_unwatched,
     count
 };
 
@@ -83,6 +85,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::trainer_job, api::RuleId("trainer_job")},
     {Rule::resources, api::RuleId("resources")},
     {Rule::limits_cover_requests, api::RuleId("limits_cover_requests")},
+    {Rule::progress_deadline, api::RuleId("progress_deadline")},
     {Rule::role_replicas, api::RuleId("role_replicas", "T1")},
     {Rule::role_container, api::RuleId("role_container", "T2")},
     {Rule::template_time_limits, api::RuleId("template_time_limits", "T3")},
@@ -112,6 +115,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::two_ttls, api::RuleId("two_ttls"), false},
     {Rule::ttl_changed, api::RuleId("ttl_changed"), false},
     {Rule::ttl_passed, api::RuleId("ttl_passed"), false},
+    {Rule::progress_unwatched, api::RuleId("progress_unwatched"), false},
 };
 
 consteval bool has_row_per_rule() {
