@@ -38,22 +38,13 @@ void add_options(net::Options& options, BuildSettings& settings) {
         "the address for reports of trainers; default: https://signalbox-progress.<the lease's default "
         "namespace>.svc:10443");
     options.add("status-ca-secret", "NAMESPACE/NAME", settings.status_ca_secret,
-                "the Secret with the CA (ca.crt) of that server's certificate; default: "
-                "signalbox-progress-cert in the same namespace");
+                "the Secret with the CA (ca.crt) of that server's certificate; its Lease is in the same "
+                "namespace; default: signalbox-progress-cert in the namespace of the default --status-url");
 }
 
 api::Result<> check(const BuildSettings& settings) {
     if (auto gates = runtime::check_gates(settings.feature_gates); !gates) return gates;
     return check_status_server(settings);
-}
-
-ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace) {
-    using lifecycle::ProgressWatch;
-    const runtime::Gates gates(settings.feature_gates);
-    if (!gates.has(runtime::Gate::status)) return {};
-    return {.watch = gates.has(runtime::Gate::progress_deadline) ? ProgressWatch::deadlines
-                                                                 : ProgressWatch::reports,
-            .lease = {pod_namespace.empty() ? default_namespace : pod_namespace, status_service}};
 }
 
 std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,
@@ -67,6 +58,15 @@ std::optional<runtime::StatusServer> status_server_of(const BuildSettings& setti
     if (server.ca_secret.ns.empty()) server.ca_secret.ns = ns;
     if (server.ca_secret.name.empty()) server.ca_secret.name = status_ca_secret;
     return server;
+}
+
+ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace) {
+    using lifecycle::ProgressWatch;
+    const auto server = status_server_of(settings, pod_namespace);
+    if (!server) return {};
+    const bool has_deadlines = runtime::Gates(settings.feature_gates).has(runtime::Gate::progress_deadline);
+    return {.watch = has_deadlines ? ProgressWatch::deadlines : ProgressWatch::reports,
+            .lease = {server->ca_secret.ns, status_service}};
 }
 
 }  // namespace controller

@@ -32,7 +32,8 @@ api::Result<> check(const BuildSettings& settings);
 std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,
                                                       const std::string& pod_namespace);
 
-/// Returns what the gates TrainJobStatus and TrainJobProgressDeadline turn on. `pod_namespace` as above.
+/// Returns what the gates TrainJobStatus and TrainJobProgressDeadline turn on. The Lease of the server is in
+/// the namespace of its Secret. `pod_namespace` as above.
 ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace);
 
 }  // namespace controller
