@@ -198,6 +198,7 @@ void Invariants::check_status(const api::TrainJob& before, const api::TrainJob& 
     if (unharmed && !ended && after.restarts.all < before.restarts.all)
         complain("the status of " + name + " has forgotten restarts");
     check_stall(before, after);
+    check_progress(before, after);
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) check_deadline(before);
 }
 
@@ -248,6 +249,7 @@ void Invariants::check_times(const api::TrainJob& before, const api::TrainJob& a
         // The time of a JobSet's end comes from the JobSet.
         const bool says_when_it_ended =
             condition.reason != api::reason::deadline_exceeded &&
+            condition.reason != api::reason::progress_deadline_exceeded &&
             (condition.type == api::condition::complete || condition.type == api::condition::failed);
         if (changes && !says_when_it_ended &&
             condition.last_transition + clock_skew + longest_reconcile + late_by < time_.wall_seconds())
@@ -412,8 +414,9 @@ void Invariants::check_event(const Json& event) {
     const std::string reason(event["reason"].as_string());
     events_.insert(reason);
     using namespace api::reason;
-    for (const std::string_view known : {jobs_creation_succeeded, jobs_build_failed, jobs_creation_failed,
-                                         suspended, resumed, deadline_exceeded, runtime_not_supported})
+    for (const std::string_view known :
+         {jobs_creation_succeeded, jobs_build_failed, jobs_creation_failed, suspended, resumed,
+          deadline_exceeded, progress_deadline_exceeded, runtime_not_supported})
         if (reason == known &&
             !lives_[std::string(event["involvedObject"]["uid"].as_string())].reasons.contains(reason))
             complain("the event " + reason + " came before its condition");

@@ -34,6 +34,8 @@ public:
     /// Call it after every change, with `by_reconciler` false for other writers.
     void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before, const api::Json& after,
                  bool by_reconciler);
+    /// Call it after every change of the Lease of the server of reports.
+    void lease_changed(const api::Json& after);
     /// Call it for each line of the program's log: errors are complaints.
     void logged(std::string_view line);
     void complain(std::string what);
@@ -73,7 +75,9 @@ private:
     void check_status(const api::TrainJob& before, const api::TrainJob& after);
     void check_deadline(const api::TrainJob& before);
     void check_stall(const api::TrainJob& before, const api::TrainJob& after);
+    void check_progress(const api::TrainJob& before, const api::TrainJob& after);
     void note_start(const api::Json& before, const api::Json& after);
+    bool allows_verdict(std::chrono::seconds limit) const;
     void check_times(const api::TrainJob& before, const api::TrainJob& after);
     bool has_just_been_edited(const ApiModel::Name& name) const;
     bool has_looked() const;  // whether this reconcile has read the TrainJob live
@@ -98,8 +102,16 @@ private:
     void check_event(const api::Json& event);
     std::optional<api::TrainJob> train_job_of(const std::string& uid) const;
 
+    // The Lease of the server of reports since that time; without times there is none.
+    struct Vouched {
+        api::Time at = {};
+        std::optional<api::Time> since = {};
+        std::optional<api::Time> renewed = {};
+    };
+
     const ApiModel& api_;
     const VirtualTime& time_;
+    std::vector<Vouched> vouched_ = {{}};
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
     std::map<std::pair<std::string, api::ObjectKey>, kube::SteadyTime> edited_;  // by other writers

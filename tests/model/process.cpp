@@ -135,10 +135,13 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
       shared_(clock_),
       reconciler_(leader_only_, cache_, events_, log_,
                   [this, clock_skew] { return world_.time.wall_seconds() + clock_skew; }, {},
-                  {runtime::default_pipeline(), shared_}),
+                  {runtime::default_pipeline(), shared_},
+                  {.watch = lifecycle::ProgressWatch::deadlines, .lease = World::reports_lease}),
       controller_(context_.get_executor(), clock_, cache_, reconciler_, metrics_, log_,
                   [this] { return leading(); }, {}),
       loops_(context_.get_executor()) {
+    cache_.watch_progress(lifecycle::ProgressWatch::deadlines,
+                          [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; });
     follow(kube::resources::train_jobs, cache_.train_jobs().sections());
     follow(kube::resources::job_sets, cache_.job_sets().sections());
     follow(kube::resources::training_runtimes, cache_.training_runtimes().sections());

@@ -11,6 +11,7 @@ std::vector<Scenario> reuse();
 std::vector<Scenario> suspending();
 std::vector<Scenario> time_limits();
 std::vector<Scenario> run_policies();
+std::vector<Scenario> progress_deadlines();
 std::vector<Scenario> other_objects();
 std::vector<Scenario> takeovers();
 std::vector<Scenario> changes();

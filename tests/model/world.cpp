@@ -115,7 +115,10 @@ std::vector<std::string> World::watched_resources() { return {std::begin(watched
 
 void World::spread(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after) {
-    if (kind.resource == leases) return;
+    if (kind.resource == leases) {
+        if (key == reports_lease) invariants.lease_changed(after);
+        return;
+    }
     ++changes_stored_;
     invariants.changed(kind, key, before, after, acting_ != nullptr);
     garbage_collector.changed(before, after);
@@ -196,7 +199,7 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
         Sent{.from = &process, .request = std::move(request), .answer = std::move(answer), .at = time.now()});
     const std::string resource = kube::resource_of(sent->request.target);
     const bool event = resource == "events";
-    sent->about_lease = resource == leases;
+    sent->about_lease = resource == leases && ApiModel::name_of(sent->request.target).key != reports_lease;
     const bool write = sent->request.method != "GET" && !event && !sent->about_lease;
     if (fault.elected && !event && !sent->about_lease)
         if (auto wrong = leadership_.fault_of(process.number(), write, time.now()); !wrong.empty())

@@ -31,6 +31,8 @@ public:
 
     /// The Lease of elected reconcilers.
     inline static const api::ObjectKey lease = {"system", "lease"};
+    /// The Lease of the server of reports.
+    inline static const api::ObjectKey reports_lease = {"system", "signalbox-progress"};
 
     /// Starts a reconciler.
     void start_reconciler();

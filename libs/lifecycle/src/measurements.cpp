@@ -15,6 +15,7 @@ std::chrono::seconds since(api::Time then, api::Time now) {
 End end_of(const Finish& finish) {
     if (finish.from_job_set)
         return finish.condition.type == api::condition::complete ? End::complete : End::failed;
+    if (finish.condition.reason == api::reason::progress_deadline_exceeded) return End::progress_deadline;
     return finish.condition.reason == api::reason::deadline_exceeded ? End::deadline
                                                                      : End::unsupported_runtime;
 }
@@ -38,6 +39,7 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
     if (observed.job->meta.deletion && job_set && job_set->meta.deletion) return RequeueReason::clean_up;
     if (std::holds_alternative<Finish>(decision)) return RequeueReason::clean_up;
     if (std::holds_alternative<Ignore>(decision)) return RequeueReason::ttl;
+    if (conclusion.requeues_for_progress) return RequeueReason::progress;
     if (conclusion.retry_state.stall && !active_deadline(observed)) return RequeueReason::stall;
     const auto* clean_up = std::get_if<CleanUp>(&decision);
     if (!clean_up) return RequeueReason::deadline;

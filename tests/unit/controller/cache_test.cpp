@@ -672,29 +672,3 @@ TEST_CASE("TrainJobs are counted by their state as they come, change and go") {
     sink(woken.cache.train_jobs()).synced("9");
     CHECK(counts() == std::vector<std::size_t>(lifecycle::state_count));
 }
-
-TEST_CASE("TrainJobs that do not go on are counted by their reason as they come, change and go") {
-    Woken woken;
-    const auto counts = [&] {
-        std::vector<std::size_t> all;
-        for (std::size_t reason = 0; reason < lifecycle::stall_reasons.size(); ++reason)
-            all.push_back(woken.cache.stalled(reason));
-        return all;
-    };
-    Json job = train_job("ClusterTrainingRuntime", "torch");
-    const auto store = [&](const char* name, const char* version, const char* conditions) {
-        job["status"]["conditions"] = api::parse_json(conditions).value();
-        sink(woken.cache.train_jobs()).upsert({"ns", name}, version, job);
-    };
-    const char* const no_pods = R"([{"type":"Stalled","status":"True","reason":"PodsNotCreated"}])";
-    store("a", "1", no_pods);
-    store("b", "2", no_pods);
-    store("c", "3", R"([{"type":"Stalled","status":"True","reason":"X"}])");
-    CHECK(counts() == std::vector<std::size_t>{0, 2, 0, 0, 0, 0, 1});
-    store("a", "4", R"([{"type":"Stalled","status":"True","reason":"WaitingForPods"}])");
-    sink(woken.cache.train_jobs()).removed({"ns", "c"}, "5");
-    CHECK(counts() == std::vector<std::size_t>{0, 1, 0, 0, 1, 0, 0});
-    store("a", "6", "[]");
-    store("b", "7", R"([{"type":"Failed","status":"True","reason":"DeadlineExceeded"}])");
-    CHECK(counts() == std::vector<std::size_t>(7, 0));
-}

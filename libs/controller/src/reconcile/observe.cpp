@@ -114,6 +114,7 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
     if (what == lifecycle::Live::all) {
         const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
         if (!job_set) co_return job_set.error();
+        view.observed.is_live = true;
         if (*job_set) {
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);

@@ -27,6 +27,7 @@ struct Conclusion {
     bool decide_again = false;
     /// At least 1 s. Empty: the next reconcile follows from a change.
     std::optional<std::chrono::seconds> requeue_after = {};
+    bool requeues_for_progress = false;  ///< for a progress deadline, before anything else
     std::vector<Event> events = {};
     RetryState retry_state = {};  ///< to be handed in with the next reconcile
     /// No reconcile is needed for the writes of this one: it would find nothing to do.

@@ -7,10 +7,10 @@
 namespace lifecycle {
 
 /// How a TrainJob ended.
-enum class End { complete, failed, deadline, unsupported_runtime };
+enum class End { complete, failed, deadline, unsupported_runtime, progress_deadline };
 
 /// Why a reconcile asks for another one at a certain time.
-enum class RequeueReason { failure, deadline, ttl, clean_up, stall };
+enum class RequeueReason { failure, deadline, ttl, clean_up, stall, progress };
 
 /// What the TTL of a TrainJob is from.
 enum class TtlFrom { train_job, runtime };

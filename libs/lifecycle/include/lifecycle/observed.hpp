@@ -35,8 +35,25 @@ struct RetryState {
     /// When the current reconcile began, if that is known: a slow failure has lasted since then.
     std::optional<api::Time> began = {};
     std::optional<Stall> stall = {};
+    bool is_at_risk = false;        ///< an event has said that it will not finish before its deadline
+    bool invalid_reported = false;  ///< an event has said that its progress deadline has errors
 
     bool operator==(const RetryState&) const = default;
+};
+
+/// What follows from reports of progress.
+enum class ProgressWatch {
+    off,
+    reports,   ///< a warning of TrainJobs that will not finish before their active deadline
+    deadlines  ///< and their progress deadlines
+};
+
+/// The Lease of the server of reports. Without a Lease both are empty.
+struct Availability {
+    std::optional<api::Time> since = {};    ///< reports have been accepted without interruption
+    std::optional<api::Time> renewed = {};  ///< when this was last known
+
+    bool operator==(const Availability&) const = default;
 };
 
 /// All that the decisions about one TrainJob depend on.
@@ -57,6 +74,10 @@ struct Observed {
     bool is_abridged = false;
     /// first_resume() of the TrainJob, where may_have_been_resumed() and it was read live.
     std::optional<api::Time> first_resume = {};
+    ProgressWatch progress_watch = ProgressWatch::off;
+    /// Of this reconcile, where wants_availability(). Empty: not read.
+    std::optional<Availability> availability = {};
+    bool is_live = false;  ///< TrainJob and JobSet were read from the API server in this reconcile
 };
 
 /// Whether `managedBy` leaves the TrainJob to us; to any other we write nothing, whatever happens.

@@ -81,6 +81,7 @@ struct Outcome {
         result = {};
     std::optional<ReadFailed> policy_unread = {};   ///< what the job began with, or the TTL, is not known
     std::optional<ReadFailed> plugins_unread = {};  ///< what their conditions depend on
+    std::optional<ReadFailed> availability_unread = {};  ///< what progress deadlines depend on
     /// What the API server's events say of a JobSet that does not start, where wants_events(): "" if nothing.
     std::optional<std::string> start_events = {};
     /// Of the runtime that the job is built from: its snapshot is stored.

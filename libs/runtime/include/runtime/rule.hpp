@@ -28,6 +28,7 @@ enum class Rule : std::uint8_t {
     resources,
     limits_cover_requests,
     failure_policy_overruled,
+    progress_deadline,
     role_replicas,
     role_container,
     template_time_limits,
@@ -60,6 +61,7 @@ enum class Rule : std::uint8_t {
     ttl_passed,
     unlimited_restarts,
     replaced_failure_handling,
+    progress_unwatched,
     count
 };
 
@@ -89,6 +91,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::resources, api::RuleId("resources")},
     {Rule::limits_cover_requests, api::RuleId("limits_cover_requests")},
     {Rule::failure_policy_overruled, api::RuleId("failure_policy_overruled")},
+    {Rule::progress_deadline, api::RuleId("progress_deadline")},
     {Rule::role_replicas, api::RuleId("role_replicas", "T1")},
     {Rule::role_container, api::RuleId("role_container", "T2")},
     {Rule::template_time_limits, api::RuleId("template_time_limits", "T3")},
@@ -122,6 +125,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::ttl_passed, api::RuleId("ttl_passed"), false},
     {Rule::unlimited_restarts, api::RuleId("unlimited_restarts"), false},
     {Rule::replaced_failure_handling, api::RuleId("replaced_failure_handling"), false},
+    {Rule::progress_unwatched, api::RuleId("progress_unwatched"), false},
 };
 
 consteval bool has_row_per_rule() {

@@ -63,9 +63,9 @@ using Warner = CheckOf<api::Warnings>;
 
 /// The rules of each topic, in the file of its name.
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
-    edit_checks, trainer_checks, failure_policy_checks;
+    edit_checks, trainer_checks, failure_policy_checks, progress_checks;
 extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
-    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings;
+    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings;
 
 /// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);
