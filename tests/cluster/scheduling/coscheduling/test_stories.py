@@ -5,8 +5,9 @@ import yaml
 
 from jobs import ANCESTOR
 from paths import ROOT
-from progress import resume, suspend
+from progress import resume, suspend, until
 from queues import SideBySide
+from rest import ApiError
 from rooms import template_of, wait_for
 
 URGENT = "urgent-gang"  # the name of a PriorityClass
@@ -58,6 +59,21 @@ def racks_of(pods):
     return {RACK_OF[pod["spec"]["nodeName"]] for pod in pods}
 
 
+def resize_suspended(here, name, nodes):
+    """Suspends a job and changes its number of nodes as soon as its Pods are gone."""
+    suspend(here.rest, name)
+    until(here.rest, name, "Suspended", timeout=90)
+
+    def change():
+        try:
+            return here.rest.patch("trainjobs", name, {"spec": {"trainer": {"numNodes": nodes}}})
+        except ApiError as error:
+            if "active Pods" not in str(error):
+                raise
+            return None
+    wait_for("no active Pods", change)
+
+
 def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
     with room({"node-1": 2, "node-2": 1}) as here:
         here.rest.create(here.runtime())
@@ -92,13 +108,11 @@ def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
         here.rest.create(here.runtime())
         here.submit("resized", seconds="never")
         here.until_runs("resized")
-        suspend(here.rest, "resized")
-        here.rest.patch("trainjobs", "resized", {"spec": {"trainer": {"numNodes": 4}}})
+        resize_suspended(here, "resized", 4)
         wait_for("a larger gang", lambda: here.gang("resized")["minMember"] == 4)
         resume(here.rest, "resized")
         here.until_refused("resized", NO_ROOM, nodes=4)
-        suspend(here.rest, "resized")
-        here.rest.patch("trainjobs", "resized", {"spec": {"trainer": {"numNodes": 3}}})
+        resize_suspended(here, "resized", 3)
         resume(here.rest, "resized")
         here.until_runs("resized", 3)
         assert here.gang("resized") == {"minMember": 3, "minResources": {here.resource: "3"}, "scheduleTimeoutSeconds": 60}
@@ -181,16 +195,26 @@ def a_replaced_pod_joins_its_gang(room):
         wait_for("another Pod", look)
 
 
-def a_replaced_pod_waits_in_vain_after_another_member_has_ended(room):
+def a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller(room):
     with room({"node-1": 2}) as here:
         here.rest.create(retried(here))
         here.submit("late", seconds="never")
         ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("late"))
+
+        def until_it_waits(after):
+            def look():
+                return [name for pod in here.pods("late") if TOO_FEW in str(pod["status"].get("conditions"))
+                        and pod["status"]["phase"] == "Pending" and (name := pod["metadata"]["name"]) != after]
+            return wait_for("a Pod that waits for those that have ended", look)[0]
         here.end(ended, "Succeeded")
         here.end(failed, "Failed")
-        def look():
-            return [pod for pod in here.pods("late") if pod["status"]["phase"] == "Pending" and TOO_FEW in str(pod["status"].get("conditions"))]
-        wait_for("a Pod that waits for those that have ended", look)
+        replaced = until_it_waits(after=failed)
+        suspend(here.rest, "late")
+        wait_for("its Pod to go", lambda: replaced not in {pod["metadata"]["name"] for pod in here.pods("late")})
+        resume(here.rest, "late")
+        until_it_waits(after=replaced)
+        here.rest.patch("podgroups", "late", {"spec": {"minMember": 1}})
+        here.until_runs("late", 1)
 
 
 def exclusive_topology_gives_each_job_a_rack_of_its_own(room):
@@ -218,13 +242,24 @@ def a_gang_with_exclusive_topology_waits_in_vain_for_pods_that_come_later(room):
         assert here.placed("stuck") == 0
 
 
+def a_gang_can_be_kept_in_one_rack(room):
+    with room({"node-1": 1, "node-3": 1, "node-4": 1}) as here:
+        made = here.runtime()
+        template_of(made)["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": RACK, "labelSelector": {}, "matchLabelKeys": ["jobset.sigs.k8s.io/jobset-uid"]}]}}
+        here.rest.create(made)
+        here.submit("near", seconds="never")
+        assert racks_of(here.until_runs("near")) == {"b"}
+
+
 STORIES = {story.__name__: story for story in (
     one_of_two_gangs_runs_whole_and_the_other_waits_whole, a_suspended_gang_frees_its_room,
     a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
     a_launcher_finds_room_beside_its_nodes, a_gang_that_cannot_fit_says_so_after_its_timeout_and_runs_once_it_fits,
     twenty_gangs_pass_through_room_for_three, an_urgent_gang_overtakes_those_that_wait_and_evicts_none_that_runs,
-    a_replaced_pod_joins_its_gang, a_replaced_pod_waits_in_vain_after_another_member_has_ended,
-    exclusive_topology_gives_each_job_a_rack_of_its_own, a_gang_with_exclusive_topology_waits_in_vain_for_pods_that_come_later)}
+    a_replaced_pod_joins_its_gang, a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller,
+    a_gang_can_be_kept_in_one_rack, exclusive_topology_gives_each_job_a_rack_of_its_own,
+    a_gang_with_exclusive_topology_waits_in_vain_for_pods_that_come_later)}
 
 
 @pytest.fixture(scope="module")
