@@ -44,13 +44,17 @@ std::vector<Indexes> direct_dependencies(const Json& jobs) {
     return all;
 }
 
+bool starts_in_order(const Json& job_set_spec) {
+    return job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder";
+}
+
 // Returns the jobs that start together with `first`: those with the same predecessors, direct and indirect.
 // Takes time and memory in proportion to the size of the dependencies, since a runtime may have thousands.
 std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
     const Json& jobs = job_set_spec["replicatedJobs"];
     std::vector<bool> chosen(jobs.items().size());
     // In order, each job has more predecessors than the one before.
-    if (job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder") {
+    if (starts_in_order(job_set_spec)) {
         chosen[first] = true;
         return chosen;
     }
@@ -83,6 +87,32 @@ std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
     return chosen;
 }
 
+// Returns the jobs that start while the members run: those that wait until members, or other such jobs, are
+// ready. One that waits for the end of any of them has the room that this one leaves.
+std::vector<bool> following(const Json& job_set_spec, const std::vector<bool>& members, std::size_t first) {
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    std::vector<bool> chosen(jobs.size());
+    if (starts_in_order(job_set_spec)) {
+        std::fill(chosen.begin() + static_cast<std::ptrdiff_t>(first) + 1, chosen.end(), true);
+        return chosen;
+    }
+    std::vector<bool> after(jobs.size());  // those that start at an end
+    std::map<std::string_view, std::size_t> earlier;
+    for (std::size_t index = 0; index < jobs.size(); ++index) {
+        for (const Json& dependency : jobs[index]["dependsOn"].items()) {
+            const auto at = earlier.find(dependency["name"].as_string());
+            if (at == earlier.end()) continue;
+            const bool beside = members[at->second] || chosen[at->second];
+            if (after[at->second] || (beside && dependency["status"].as_string() != "Ready"))
+                after[index] = true;
+            if (beside) chosen[index] = true;
+        }
+        if (after[index]) chosen[index] = false;
+        earlier.emplace(jobs[index]["name"].as_string(), index);
+    }
+    return chosen;
+}
+
 api::Result<> check_runtime_classes(const Json& job_set_spec) {
     std::set<std::string_view> classes = {""};
     const auto& jobs = job_set_spec["replicatedJobs"].items();
@@ -110,16 +140,18 @@ void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups
         needs.objects.push_back({.resource = resources::runtime_classes, .key = {.name = std::string(name)}});
 }
 
-std::vector<const PodSet*> gang_members(Info& info) {
+Gang gang_of(Info& info) {
     const PodSet* first = info.pod_set(api::node_container);
     if (!first) first = info.trainer_pod_set();
     if (!first && !info.pod_sets.empty()) first = &info.pod_sets.front();
-    std::vector<const PodSet*> members;
-    if (!first) return members;
-    const std::vector<bool> chosen = started_with(info.spec, first->index);
+    Gang gang;
+    if (!first) return gang;
+    const std::vector<bool> members = started_with(info.spec, first->index);
+    const std::vector<bool> followers = following(info.spec, members, first->index);
     for (const PodSet& pods : info.pod_sets)
-        if (chosen[pods.index]) members.push_back(&pods);
-    return members;
+        if (members[pods.index] || followers[pods.index])
+            gang.push_back({.pods = &pods, .is_member = members[pods.index]});
+    return gang;
 }
 
 api::Result<> check_only_gang_policy(const Info& info) {
@@ -132,27 +164,29 @@ api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, const api::Re
     PodDefaults defaults = {.requests = default_requests(inputs.observed)};
     if (auto checked = check_runtime_classes(info.spec); !checked) return checked.error();
     const auto overhead_of = overheads(inputs.observed);
-    std::int64_t pods = 0;
+    std::int64_t members = 0;
+    std::int64_t pods = 0;  // with those of followers
     ResourceList sum;
-    for (const PodSet* member : gang_members(info)) {
-        const Json& spec = pod_spec_of(std::as_const(info.spec)["replicatedJobs"][member->index]);
+    for (const auto& [set, is_member] : gang_of(info)) {
+        const Json& job = std::as_const(info.spec)["replicatedJobs"][set->index];
+        const Json& spec = pod_spec_of(job);
         const auto overhead = overhead_of.find(spec["runtimeClassName"].as_string());
         defaults.overhead = overhead == overhead_of.end() ? Json() : *overhead->second;
         const auto requests = pod_requests(spec, defaults);
         if (!requests)
-            return api::invalid(pod_spec_path(member->index) + "." + requests.error().field,
+            return api::invalid(pod_spec_path(set->index) + "." + requests.error().field,
                                 requests.error().message);
-        const Json& job = std::as_const(info.spec)["replicatedJobs"][member->index];
         const std::int64_t replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
-        const std::int64_t count = replicas * std::max<std::int64_t>(0, member->count);
+        const std::int64_t count = replicas * std::max<std::int64_t>(0, set->count);
         pods += count;
+        if (is_member) members += count;
         if (pods > std::numeric_limits<std::int32_t>::max())
             return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
         for (const auto& [name, quantity] : *requests) sum[name] += count * quantity;
     }
     Json group = Json::object({{"apiVersion", api_version(pod_groups)}, {"kind", pod_groups.kind}});
     group["metadata"]["name"] = info.job.meta.name;
-    group["spec"]["minMember"] = pods;
+    group["spec"]["minMember"] = members;
     for (const auto& [name, quantity] : sum) group["spec"]["minResources"][name] = to_string(quantity);
     return group;
 }
