@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
@@ -14,6 +15,9 @@ constexpr std::string_view disruption = "DisruptionTarget";
 // Limit of a Job's podFailurePolicy.
 constexpr std::size_t most_pod_rules = 20;
 constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
+// Each job gets all rules, so a runtime of 30 KB could become a JobSet of many megabytes. The cost of a
+// reconcile, which bounds how many run side by side, counts the former alone.
+constexpr std::size_t most_values = 20'000;
 
 const Json& policy_of_runtime(const Json& runtime) { return runtime["spec"]["runPolicy"]["failurePolicy"]; }
 
@@ -132,6 +136,17 @@ Json job_set_rules(const std::vector<Json>& rules, const std::vector<Places>& pl
     return made;
 }
 
+std::size_t values_in_all_jobs(const std::vector<Json>& rules, const Json& job_set_spec) {
+    std::size_t values = 0;
+    for (const Json& rule : rules) values += count_tree_values(pod_rule(rule));
+    return values * job_set_spec["replicatedJobs"].items().size();
+}
+
+std::string too_many_text(std::size_t values) {
+    return "must have at most " + std::to_string(most_values) + " values in all jobs together, and have " +
+           std::to_string(values) + ": each job gets all rules";
+}
+
 std::int64_t max_restarts(const Json& of_job, const Json& of_runtime) {
     const auto own = of_job["maxRestarts"].as_int();
     return own ? *own : of_runtime["maxRestarts"].int_or(0);
@@ -165,6 +180,9 @@ public:
         const Json& of_runtime = policy_of_runtime(inputs.runtime);
         if (of_job.is_null() && of_runtime.is_null()) return {};
         const std::vector<Json> rules = rules_in_force(of_runtime);
+        if (const std::size_t values = values_in_all_jobs(rules, info.spec); values > most_values)
+            return api::invalid("spec.runtimeRef",
+                                std::string(rules_path) + " of the runtime " + too_many_text(values));
         const std::vector<Places> places = fail_at_once(info.spec, rules);
         note_unused_rules(rules, places, info);
         Json policy =
@@ -183,7 +201,12 @@ public:
         const Json& policy = policy_of_runtime(runtime);
         if (policy.is_null()) return;
         const auto& rules = policy["rules"].items();
-        if (rules_in_force(policy).size() > most_pod_rules)
+        const std::vector<Json> in_force = rules_in_force(policy);
+        if (const std::size_t values = values_in_all_jobs(in_force, runtime["spec"]["template"]["spec"]);
+            values > most_values)
+            errors.push_back(
+                {api::FieldErrorType::invalid, rules_path, rules.size(), too_many_text(values), {}, {}});
+        if (in_force.size() > most_pod_rules)
             errors.push_back({api::FieldErrorType::invalid,
                               rules_path,
                               rules.size(),
