@@ -185,7 +185,7 @@ double longest_turn_of(const Case& each) {
     shop.desk.put(runtime_path, to_json(of_it));
     shop.show(job_path, shop.cache.train_jobs());
     shop.show(runtime_path, shop.cache.cluster_training_runtimes());
-    CHECK(shop.run().trouble == std::nullopt);
+    CHECK(shop.run().trouble.has_value() == each.is_refused);
     REQUIRE(shop.desk.text(job_set_path).empty() == each.is_refused);
     shop.tell(each.name + (each.is_refused ? ": refused" : ": created suspended"));
     if (each.is_refused) return shop.longest;
