@@ -169,7 +169,8 @@ std::string_view name_of(StallReason reason) {
 
 std::optional<StallReason> stall_reason_of(const api::TrainJob& job) {
     const api::Condition* stalled = api::find_condition(job.conditions, api::condition::stalled);
-    for (std::size_t i = 0; stalled && i < stall_reason_count; ++i)
+    if (!stalled || !stalled->is_true()) return std::nullopt;
+    for (std::size_t i = 0; i < stall_reason_count; ++i)
         if (const auto reason = static_cast<StallReason>(i); name_of(reason) == stalled->reason)
             return reason;
     return std::nullopt;

@@ -16,7 +16,7 @@ enum class StallReason {
 inline constexpr std::size_t stall_reason_count = 7;
 std::string_view name_of(StallReason reason);
 
-/// The reason of the stored condition; empty if it is not there, or has another one.
+/// The reason of the stored condition; empty if it is not True, or has another one.
 std::optional<StallReason> stall_reason_of(const api::TrainJob& job);
 
 /// Whether the JobSet has not started for so long that `Stalled` says so, and its events may tell why: they

@@ -73,8 +73,6 @@ std::string subdomain_warning(std::string_view where);
 
 /// Of a runtime labelled as deprecated.
 bool is_deprecated(const api::Json& runtime);
-/// For a warning: names may be long.
-std::string shortened(std::string_view name);
 std::string deprecation_warning(std::string_view kind, std::string_view name);
 
 }  // namespace runtime

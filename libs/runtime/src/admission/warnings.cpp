@@ -1,6 +1,7 @@
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "template/forbidden_fields.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -11,12 +12,6 @@ constexpr std::string_view deprecation_policy =
     "https://www.kubeflow.org/docs/components/trainer/operator-guides/runtime/#runtime-deprecation-policy";
 
 }  // namespace
-
-// Names may be long and warnings must not be; the beginning says enough.
-std::string shortened(std::string_view name) {
-    constexpr std::size_t enough = 63;
-    return name.size() <= enough ? std::string(name) : std::string(name.substr(0, enough - 3)) + "...";
-}
 
 bool is_deprecated(const Json& runtime) {
     return runtime["metadata"]["labels"][api::support_label].as_string() == "deprecated";

@@ -198,3 +198,33 @@ TEST_CASE("a TrainJob's failure policy is an error where the template of its run
     CHECK(build_job_set(train_job(), of_job_set));
     CHECK(build_job_set(job, plain_runtime()));
 }
+
+TEST_CASE("rules that would fill all jobs with more than 20,000 values are denied, and not built",
+          "[failure]") {
+    std::string codes = "1";
+    for (int code = 2; code <= 255; ++code) codes += "," + std::to_string(code);
+    const std::string rule = "{action: FailTrainJob, onExitCodes: {operator: In, values: [" + codes + "]}}";
+    std::string rules = rule;
+    for (int i = 1; i < 19; ++i) rules += ", " + rule;
+    Json runtime = with_policy(("{rules: [" + rules + "]}").c_str());
+    const auto errors = [&] {
+        return runtime::validate_runtime(runtime, Json(), runtime::default_pipeline(), runtime::Gates::all())
+            .errors;
+    };
+    Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
+    const auto add_job = [&] {
+        jobs.push_back(tree("{template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}"));
+        jobs.items().back()["name"] = "j" + std::to_string(jobs.items().size());
+    };
+    while (jobs.items().size() < 4) add_job();
+    CHECK(errors().empty());
+    CHECK(build_job_set(train_job(), runtime));
+    add_job();
+    REQUIRE(errors().size() == 1);
+    CHECK(errors()[0].field == "spec.runPolicy.failurePolicy.rules");
+    CHECK(errors()[0].detail ==
+          "must have at most 20000 values in all jobs together, and have 24730: each job gets all rules");
+    const auto job_set = build_job_set(train_job(), runtime);
+    REQUIRE_FALSE(job_set);
+    CHECK(job_set.error().field == "spec.runtimeRef");
+}

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
 #include "runtime/plugin.hpp"
@@ -10,6 +11,11 @@ namespace runtime {
 namespace {
 
 using api::Json;
+
+// Each job gets all rules, so a runtime of 30 KB could become a JobSet of many megabytes. The cost of a
+// reconcile, which bounds how many run side by side, counts the former alone.
+constexpr std::size_t most_values = 20'000;
+constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
 
 // A Job is refused if a rule names a container that its Pods do not have.
 bool concerns(const Json& rule, const Json& pod_spec) {
@@ -100,6 +106,17 @@ Json job_set_rules(const std::vector<Json>& rules, const std::vector<Places>& pl
     return made;
 }
 
+std::size_t values_in_all_jobs(const std::vector<Json>& rules, const Json& job_set_spec) {
+    std::size_t values = 0;
+    for (const Json& rule : rules) values += count_tree_values(pod_rule(rule));
+    return values * job_set_spec["replicatedJobs"].items().size();
+}
+
+std::string too_many_text(std::size_t values) {
+    return "must have at most " + std::to_string(most_values) + " values in all jobs together, and have " +
+           std::to_string(values) + ": each job gets all rules";
+}
+
 std::int64_t max_restarts(const Json& of_job, const Json& of_runtime) {
     const auto own = of_job["maxRestarts"].as_int();
     return own ? *own : of_runtime["maxRestarts"].int_or(0);
@@ -133,6 +150,9 @@ public:
         const Json& of_runtime = failure_policy_of(inputs.runtime);
         if (of_job.is_null() && of_runtime.is_null()) return {};
         const std::vector<Json> rules = failure_rules_in_force(of_runtime);
+        if (const std::size_t values = values_in_all_jobs(rules, info.spec); values > most_values)
+            return api::invalid("spec.runtimeRef",
+                                std::string(rules_path) + " of the runtime " + too_many_text(values));
         const std::vector<Places> places = fail_at_once(info.spec, rules);
         note_unused_rules(rules, places, info);
         info.spec["failurePolicy"] =
@@ -140,6 +160,20 @@ public:
                                                                         inputs.restarts_before.counted)},
                           {"rules", job_set_rules(rules, places)}});
         return {};
+    }
+
+    void validate_runtime(const Json& runtime, api::FieldErrors& errors) const override {
+        const Json& policy = failure_policy_of(runtime);
+        if (policy.is_null()) return;
+        const std::size_t values =
+            values_in_all_jobs(failure_rules_in_force(policy), runtime["spec"]["template"]["spec"]);
+        if (values > most_values)
+            errors.push_back({api::FieldErrorType::invalid,
+                              rules_path,
+                              policy["rules"].items().size(),
+                              too_many_text(values),
+                              {},
+                              {}});
     }
 };
 
