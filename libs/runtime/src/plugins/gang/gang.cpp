@@ -174,7 +174,8 @@ api::Result<std::vector<GangMember>> gang_requests(const Inputs& inputs, const I
             return api::invalid(pod_spec_path(member->index) + "." + requests.error().field,
                                 requests.error().message);
         const std::int64_t replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
-        const std::int64_t count = replicas * std::max<std::int64_t>(0, member->count);
+        const std::int64_t count =
+            replicas * std::max<std::int64_t>(0, member->least.value_or(member->count));
         pods += count;
         if (pods > std::numeric_limits<std::int32_t>::max())
             return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");

@@ -12,7 +12,7 @@ namespace runtime {
 /// Pods of one job in a gang.
 struct GangMember {
     const PodSet* pods = nullptr;
-    std::int64_t count = 0;      ///< of all replicas
+    std::int64_t count = 0;      ///< of all replicas; of an elastic job the least that it needs
     ResourceList requests = {};  ///< of each Pod
 };
 
@@ -29,8 +29,8 @@ std::vector<const PodSet*> started_with(const Info& info, std::size_t first);
 /// or else with the one that trains. Pods that start only when others are ready or done are not part of it.
 std::vector<const PodSet*> gang_members(Info& info);
 
-/// Returns how many Pods each of these jobs has, and what the scheduler reserves for one of them. Fails if a
-/// quantity cannot be read, or if all together are more Pods than an int32 can count.
+/// Returns how many Pods of each of these jobs must start together, and what the scheduler reserves for one
+/// of them. Fails if a quantity cannot be read, or if all together are more Pods than an int32 can count.
 api::Result<std::vector<GangMember>> gang_requests(const Inputs& inputs, const Info& info,
                                                    const std::vector<const PodSet*>& jobs);
 
