@@ -29,7 +29,8 @@ ProgressIndex transform_progress(Json& object, const api::TrainJob& job, bool at
     Json* const found = status ? status->find("trainerStatus") : nullptr;
     Json report = found ? std::move(*found) : Json();
     if (found) status->erase("trainerStatus");
-    ProgressIndex index = {.rest_hash = hash_of(object), .stalled = lifecycle::stall_reason_of(job)};
+    ProgressIndex index = {.rest_hash = hash_of(object)};
+    if (!at_rest) index.stalled = lifecycle::stall_reason_of(job);
     const lifecycle::Observed observed = {.job = job, .progress_watch = at_rest ? ProgressWatch::off : watch};
     const bool has_deadline = lifecycle::progress_deadline(observed).has_value();
     if (has_deadline) {
