@@ -115,6 +115,18 @@ def test_the_script_of_the_guide_reports_in_a_pod_and_never_stops_the_training(s
         assert len(lines) == 2 and all(line.startswith("the progress was not reported: ") for line in lines)
 
 
+def test_single_jobs_have_series_on_a_page_of_their_own_where_it_is_asked_for(shared, tmp_path):
+    assert shared[1].admin("/metrics/jobs")[0] == 404
+    with ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=0", "--progress-job-metrics=2") as server:
+        for i in range(3):
+            assert server.post(f"job-{i}", report(i), token_of(f"job-{i}"))[0] == 200
+        status, text = server.admin("/metrics/jobs")
+        assert status == 200
+        lines = [line for line in text.splitlines() if line.startswith("signalbox_progress_job_percent{")]
+        assert lines == [f'signalbox_progress_job_percent{{namespace="ns",name="job-{i}"}} {i}' for i in range(2)]
+        assert "signalbox_progress_job_" not in server.admin("/metrics")[1]
+
+
 def test_reports_of_many_jobs_over_one_connection_are_all_stored(shared):
     api, server = shared
     with contextlib.closing(server.connect()) as connection:
