@@ -21,6 +21,7 @@ public:
                            [this](const auto& figure) { return figure(server_.stats()); });
         add_certificate_metric(manager_.metrics(), [this] { return server_.certificate_ends(); });
         manager_.ready_after([this] { return server_.not_ready(); });
+        serve_job_metrics(settings_, manager_, server_);
         if (auto started = manager_.start_admin_server(); !started) return started.error();
         manager_.log().info("starting", {{"cluster", config.source}});
         manager_.log().info("listening", {{"what", "progress"}, {"address", server_.address()}});

@@ -113,6 +113,7 @@ api::Result<> Process::serve_progress(const kube::ClusterConfig& config) {
     if (!settings_.services.progress) return {};
     progress_ = std::make_unique<ProgressServer>(settings_, tools_of(manager_));
     if (auto started = progress_->start(config); !started) return started.error();
+    serve_job_metrics(settings_, manager_, *progress_);
     manager_.log().info("listening", {{"what", "progress"}, {"address", progress_->address()}});
     manager_.start("server of progress", progress_->watch());
     return {};

@@ -86,6 +86,7 @@ ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const 
     // Removed in the meantime: the next report reads it again.
     if (!pod || !schedule_.knows(train_job)) return refused(Outcome::failed);
     net::HttpResponse accepted = acceptance(*read);
+    const Report shown = {.percentage = (*read)->percentage, .remaining_seconds = (*read)->remaining_seconds};
     Schedule::Arrival arrival = {
         .report = std::move(**read), .pod_created = pod->created, .is_first_of_pod = !pod->has_reported};
     const auto submitted = schedule_.submit(train_job, std::move(arrival), moment_of(clock_));
@@ -94,6 +95,8 @@ ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const 
         return refused(Outcome::limited);
     }
     pod->has_reported = true;
+    if (submitted.reply != Schedule::Reply::late)
+        metrics_.of_jobs().record(train_job, shown, moment_of(clock_));
     writer_.notify();
     switch (submitted.reply) {
         case Schedule::Reply::wait:

@@ -121,6 +121,27 @@ TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version 
     CHECK(seen->workload.found["metadata"]["name"].as_string() == "new");
 }
 
+TEST_CASE("of a TrainJob with a progress deadline the Lease of the servers of progress is read",
+          "[explain]") {
+    const std::string path =
+        "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases/signalbox-progress";
+    Answers server;
+    server.bodies[path] = R"({"metadata": {"name": "signalbox-progress"}})";
+    auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->progress_lease.found.is_null());
+    server.bodies[job_path] =
+        R"({"metadata": {"name": "night", "uid": "u1", "annotations": {"trainer.kubeflow.org/progress-deadline-seconds": "60"}}})";
+    seen = look(server);
+    REQUIRE(seen);
+    CHECK(to_string(seen->progress_lease_key) == "kubeflow-system/signalbox-progress");
+    CHECK(seen->progress_lease.found["metadata"]["name"].as_string() == "signalbox-progress");
+    server.errors[path] = {.code = api::Errc::forbidden, .message = "no"};
+    seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->progress_lease.unread == "no");
+}
+
 TEST_CASE("objects that may not be read are named, and the others are shown", "[explain]") {
     Answers server;
     const api::Error forbidden = {.code = api::Errc::forbidden, .message = "no"};

@@ -5,6 +5,7 @@
 #include "explain/happenings.hpp"
 #include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
+#include "explain/progress.hpp"
 #include "explain/workload.hpp"
 #include "lifecycle/state.hpp"
 #include "list/rows.hpp"
@@ -58,6 +59,14 @@ std::int64_t ready_pods(const std::vector<Json>& pods) {
     return count;
 }
 
+Json progress_deadline_row(const ProgressDeadline& deadline) {
+    Json row =
+        Json::object({{"seconds", deadline.seconds}, {"action", deadline.action}, {"armed", deadline.armed}});
+    if (deadline.passes) row["passes"] = api::format_time(*deadline.passes);
+    if (!deadline.remark.empty()) row["remark"] = deadline.remark;
+    return row;
+}
+
 void note_unread(Json& document, const char* what, const std::string& why) {
     if (!why.empty()) document["unread"][what] = why;
 }
@@ -79,6 +88,8 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     for (const api::Condition& each : job.conditions) document["conditions"].push_back(condition_row(each));
     if (const Json& metrics = seen.job["status"]["trainerStatus"]["metrics"]; metrics.is_array())
         document["progress"]["metrics"] = metrics;
+    if (const auto deadline = progress_deadline_of(seen, job, now))
+        document["progressDeadline"] = progress_deadline_row(*deadline);
     if (const auto restarts = seen.job_set.found["status"]["restarts"].as_int())
         document["restarts"] = *restarts;
     if (!job.queue.empty() && !brief.ended && !seen.workload.is_unread())

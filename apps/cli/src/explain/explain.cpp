@@ -41,7 +41,7 @@ public:
         std::string version = version_of(seen, now);
         if (!shown.is_terminal && version == version_) return true;
         const bool first = std::exchange(version_, std::move(version)).empty();
-        const std::string text = explain(seen, now, shown.colours);
+        const std::string text = explain(seen, now, shown);
         if (shown.is_terminal && watch_) return cli::print((first ? "\x1b[2J" : "") + frame(text, shown));
         return cli::print((first ? "" : "\n") + text);
     }

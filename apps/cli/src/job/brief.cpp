@@ -78,10 +78,14 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runti
 
 Progress progress_of(const Json& train_job) {
     const Json& status = train_job["status"]["trainerStatus"];
-    const auto reported = api::parse_time(status["lastUpdatedTime"].as_string());
+    const auto time = [&status](const char* name) {
+        const auto read = api::parse_time(status[name].as_string());
+        return read ? std::optional(*read) : std::nullopt;
+    };
     return {.percent = status["progressPercentage"].as_int(),
             .remaining = status["estimatedRemainingSeconds"].as_int(),
-            .reported = reported ? std::optional(*reported) : std::nullopt};
+            .reported = time("lastUpdatedTime"),
+            .advanced = time("lastProgressTime")};
 }
 
 std::optional<std::chrono::seconds> remaining_time(const Progress& progress, api::Time now) {
