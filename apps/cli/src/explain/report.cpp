@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
@@ -11,6 +12,7 @@
 #include "explain/happenings.hpp"
 #include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
+#include "explain/policy_refusals.hpp"
 #include "explain/workload.hpp"
 #include "job/brief.hpp"
 #include "lifecycle/conditions.hpp"
@@ -314,6 +316,9 @@ std::string explain(const RelatedObjects& seen, api::Time now, Colours colours) 
 
     Screen screen(colours);
     tell_state(job, seen, now, screen);
+    std::string_view heading = "Refused";
+    for (const PolicyRefusal& each : policy_refusals(seen))
+        screen.line(std::exchange(heading, ""), text_of(each), Tone::bad);
     tell_lease(job, seen, now, screen);
     tell_queue(job, seen.workload, screen);
     tell_progress(seen.job, api::terminal_condition(job) != nullptr, now, screen);
