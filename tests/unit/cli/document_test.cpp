@@ -20,6 +20,11 @@ TEST_CASE("a queued job has Kueue's reason for waiting", "[explain]") {
          "waits: insufficient unused quota for nvidia.com/gpu"},
         {workload(R"({"conditions": [{"type": "QuotaReserved", "status": "True"}]})"),
          "has its quota, and waits for admission checks"},
+        {workload(
+             R"({"conditions": [{"type": "QuotaReserved", "status": "True"}],
+                 "admissionChecks": [{"name": "budget", "state": "Ready"}, {"name": "machines", "state": "Pending", "message": "2 of 4 nodes"},
+                                     {"name": "review", "state": "Retry"}]})"),
+         "has its quota, and waits for the admission check machines (Pending): 2 of 4 nodes, review (Retry)"},
         {workload(R"({"conditions": [{"type": "Evicted", "status": "True", "message": "preempted"}]})"),
          "evicted: preempted"},
         {workload(

@@ -104,7 +104,11 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
     seen.lease_key = lease;
     kube::Request request = kube::get(resources::train_jobs, key);
     auto job = co_await kube::fetch(server, std::move(request), controller::managed_fields);
-    if (!job) co_return advised(job.error(), key);
+    if (!job) {
+        api::Error error = job.error();
+        error = co_await advised_by(server, std::move(error), key);
+        co_return error;
+    }
     seen.job = std::move(*job);
 
     const api::TrainJob parsed = api::parse_train_job(seen.job);

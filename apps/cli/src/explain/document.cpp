@@ -5,6 +5,7 @@
 #include "explain/happenings.hpp"
 #include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
+#include "explain/policy_refusals.hpp"
 #include "explain/progress.hpp"
 #include "explain/workload.hpp"
 #include "lifecycle/state.hpp"
@@ -38,6 +39,13 @@ Json event_row(const Happening& event) {
                          {"count", event.count},
                          {"last", api::format_time(event.last)},
                          {"warning", event.warning}});
+}
+
+Json refusal_row(const PolicyRefusal& refusal) {
+    Json row = Json::object(
+        {{"object", refusal.object}, {"by", to_string(refusal.by)}, {"message", refusal.message}});
+    if (!refusal.name.empty()) row["name"] = refusal.name;
+    return row;
 }
 
 // The present runtime counts, as in lists.
@@ -94,6 +102,7 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
         document["restarts"] = *restarts;
     if (!job.queue.empty() && !brief.ended && !seen.workload.is_unread())
         document["queueStanding"] = queue_standing(seen.workload.found).text;
+    for (const PolicyRefusal& each : policy_refusals(seen)) document["refused"].push_back(refusal_row(each));
     document["pods"] = Json::array();
     for (const Json& pod : seen.pods.found) document["pods"].push_back(pod_row(pod, now));
     document["events"] = Json::array();

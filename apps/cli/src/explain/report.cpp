@@ -12,6 +12,7 @@
 #include "explain/happenings.hpp"
 #include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
+#include "explain/policy_refusals.hpp"
 #include "explain/progress.hpp"
 #include "explain/workload.hpp"
 #include "job/brief.hpp"
@@ -302,12 +303,15 @@ std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& t
 
     Screen screen(terminal.colours);
     tell_state(job, seen, now, screen);
+    std::string_view heading = "Refused";
+    for (const PolicyRefusal& each : policy_refusals(seen))
+        screen.line(std::exchange(heading, ""), text_of(each), Tone::bad);
     tell_lease(job, seen, now, screen);
     tell_queue(job, seen.workload, screen);
     const lifecycle::Observed observed = observed_of(job, seen.runtime, snapshot);
-    const char* heading = "Progress";
+    const char* of_progress = "Progress";
     for (const Line& line : progress_lines(seen, observed, now, terminal))
-        screen.line(std::exchange(heading, ""), line.text, line.tone);
+        screen.line(std::exchange(of_progress, ""), line.text, line.tone);
     tell_deadline(observed, now, screen);
     tell_time_to_live(observed, seen.runtime, now, screen);
     tell_runtime(job, seen.runtime, snapshot, screen);
