@@ -47,18 +47,36 @@ def name_of(panel):
     return re.sub(r"[^a-z0-9]+", "-", panel["title"].lower()).strip("-") + ".png"
 
 
-def lines_of(panel, prometheus, start, end):
+def lines_of(panel, prometheus, start, end, rates_over=RATES_OVER):
     """Returns [(legend, [(seconds since the start, value)])]. A value is NaN if there was nothing to measure."""
     step = max(1, round((end - start) / 200))
     for target in panel["targets"]:
-        for labels, points in prometheus.range(target["expr"].replace("$__rate_interval", RATES_OVER), start, end, step):
+        for labels, points in prometheus.range(target["expr"].replace("$__rate_interval", rates_over), start, end, step):
             legend = re.sub(r"\{\{(\w+)\}\}", lambda match: labels.get(match[1], ""), target["legendFormat"])
             yield legend, [(at - start, value) for at, value in points]
 
 
 def draw(panel, prometheus, start, end, path):
     figure, axes = pyplot.subplots(figsize=(6, 3.4), dpi=90, layout="constrained")
-    drawn = sorted(lines_of(panel, prometheus, start, end), key=lambda line: line[0])
+    fill(axes, panel, prometheus, start, end)
+    figure.savefig(path, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def draw_incident(title, chosen, prometheus, times, path):
+    """Draws some panels into one picture. times: the start, the times between which the incident lasted, and the end."""
+    start, began, ended, end = times
+    figure, rows = pyplot.subplots(2, (len(chosen) + 1) // 2, figsize=(12, 6.8), dpi=80, layout="constrained", squeeze=False)
+    figure.suptitle(f"{title} (shaded)", fontsize=13)
+    for axes, panel in zip(rows.flat, chosen):
+        fill(axes, panel, prometheus, start, end, rates_over="15s")
+        axes.axvspan((began - start) / 60, (ended - start) / 60, color="tab:red", alpha=0.12, linewidth=0)
+    figure.savefig(path, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def fill(axes, panel, prometheus, start, end, rates_over=RATES_OVER):
+    drawn = sorted(lines_of(panel, prometheus, start, end, rates_over), key=lambda line: line[0])
     values = [value for _, points in drawn for _, value in points if value == value]
     highest = max(values, default=0)
     size, unit = unit_of(panel, highest)
@@ -78,5 +96,3 @@ def draw(panel, prometheus, start, end, path):
     if drawn:
         columns = 1 if max(len(legend) for legend, _ in drawn) > 28 else 3
         axes.legend(loc="upper left", bbox_to_anchor=(-0.08, -0.17), ncols=columns, fontsize=7, frameon=False)
-    figure.savefig(path, metadata={"Software": None})
-    pyplot.close(figure)
