@@ -2,12 +2,17 @@
 
 import json
 import re
+import sys
 
 import pytest
 import yaml
 
 from paths import ROOT
 from prometheus import COMPONENT, alerts, promtool, write_rules
+
+sys.path.append(str(ROOT / "scripts" / "lib"))
+
+from incidents import INCIDENTS  # noqa: E402
 
 CASES = yaml.safe_load((ROOT / "tests" / "data" / "alerts.yaml").read_text())
 RUNBOOK = ROOT / "docs" / "operations.md"
@@ -110,6 +115,15 @@ def test_an_alert_has_a_severity_and_an_entry_in_the_runbook(name):
 def test_an_entry_of_the_runbook_begins_with_a_command(name):
     entry = re.search(rf"(?ms)^### {name}\n\n(.*?)(?=^### |\Z)", RUNBOOK.read_text())[1]
     assert re.match(r"```\n(kubectl|for) ", entry)
+
+
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_an_incident_has_its_picture_of_existing_panels_in_the_runbook(name):
+    titles = {panel["title"] for panel in json.loads((COMPONENT / "dashboard.json").read_text())["panels"]}
+    assert set(INCIDENTS[name].panels) <= titles
+    entries = RUNBOOK.read_text().partition("\n## Alerts\n")[2]
+    assert f"(pictures/incidents/{name}.png)" in entries
+    assert (RUNBOOK.parent / "pictures" / "incidents" / f"{name}.png").stat().st_size > 10_000, "run scripts/incident-pictures"
 
 
 def test_the_runbook_has_no_other_alerts():
