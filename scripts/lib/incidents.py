@@ -19,7 +19,7 @@ from jobs import runtime, train_job  # noqa: E402
 from rest import ApiError, Rest  # noqa: E402
 
 TENANT = "team-a"
-FLOOD = 1200
+FLOOD = 800
 FAILURES = (ApiError, OSError, http.client.HTTPException)
 
 
@@ -113,14 +113,14 @@ class Incident:
 
 
 INCIDENTS = {
-    "api-server-away": Incident("The API server is away", api_server_away, 150, (
+    "api-server-away": Incident("The API server is away", api_server_away, 140, (
         "Programs that work", "Answers other than 2xx per second", "Watches opened anew per minute", "Work queue")),
-    "wrong-ca": Incident("The webhook configurations have another CA", wrong_ca, 60, (
-        "Reviews per second", "TrainJobs by state", "Refused per minute, by rule", "Programs that work")),
+    "wrong-ca": Incident("The webhook configurations have another CA", wrong_ca, 45, (
+        "Reviews per second", "TrainJobs by state", "Certificate ends in", "Programs that work")),
+    "quota-exhausted": Incident("A namespace has used up its quota of JobSets", quota_exhausted, 45, (
+        "TrainJobs by state", "Answers other than 2xx per second", "Requeues per second", "Reconciles per second")),
+    "jobset-webhook-down": Incident("JobSet's webhook does not answer", job_set_webhook_down, 45, (
+        "TrainJobs by state", "Answers other than 2xx per second", "Requeues per second", "From creation to the JobSet")),
     "tenant-flood": Incident(f"A tenant creates {FLOOD} TrainJobs at once", tenant_flood, 20, (
         "TrainJobs by state", "Work queue", "From creation to the JobSet", "Reconciles per second")),
-    "quota-exhausted": Incident("A namespace has used up its quota of JobSets", quota_exhausted, 60, (
-        "TrainJobs by state", "Answers other than 2xx per second", "Requeues per second", "Reconciles per second")),
-    "jobset-webhook-down": Incident("JobSet's webhook does not answer", job_set_webhook_down, 60, (
-        "TrainJobs by state", "Answers other than 2xx per second", "Requeues per second", "From creation to the JobSet")),
 }
