@@ -50,7 +50,8 @@ std::string summary(std::span<const Verdict> verdicts) {
         all_warnings += warnings;
     }
     return text + counted(verdicts.size(), "object") + ": " + std::to_string(verdicts.size() - refused) +
-           " allowed, " + std::to_string(warned) + " of them with warnings, " + std::to_string(refused) + " refused; " + counts(all_errors, all_warnings) + "\n";
+           " allowed, " + std::to_string(warned) + " of them with warnings, " + std::to_string(refused) +
+           " refused; " + counts(all_errors, all_warnings) + "\n";
 }
 
 }  // namespace cli
