@@ -8,6 +8,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 import argparse  # noqa: E402
 import os  # noqa: E402
 import pathlib  # noqa: E402
+import shlex  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 import traceback  # noqa: E402

@@ -1,6 +1,7 @@
 """The incidents of scripts/incident-pictures: what breaks, for how long, and which panels of the dashboard show it."""
 
 import base64
+import concurrent.futures
 import contextlib
 import dataclasses
 import http.client
@@ -19,7 +20,7 @@ from jobs import runtime, train_job  # noqa: E402
 from rest import ApiError, Rest  # noqa: E402
 
 TENANT = "team-a"
-FLOOD = 800
+FLOOD = 600
 FAILURES = (ApiError, OSError, http.client.HTTPException)
 
 
@@ -63,8 +64,8 @@ def wrong_ca(world):
 @contextlib.contextmanager
 def tenant_flood(world):
     flood = Rest(world.cluster.kubeconfig, "team-b")
-    for number in range(FLOOD):
-        flood.create(train_job(f"flood-{number}", "short", suspend=True))
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: flood.create(train_job(f"flood-{number}", "short", suspend=True)), range(FLOOD)))
     yield
 
 
