@@ -281,7 +281,7 @@ def test_the_check_before_the_migration_names_what_would_be_refused(taken_over, 
     assert run.returncode == 1, run.stderr
     assert refused.keys() == {"TrainJob runtime-gone/job", "TrainingRuntime template-ttl/plain"}
     assert "TrainingRuntime not found" in refused["TrainJob runtime-gone/job"]
-    assert "ttlSecondsAfterFinished" in refused["TrainingRuntime template-ttl/plain"]
+    assert "activeDeadlineSeconds: Forbidden" in refused["TrainingRuntime template-ttl/plain"]
     assert re.fullmatch(r"\d+ objects: \d+ allowed, \d+ of them with warnings, 2 refused; \d+ errors?, \d+ warnings?", lines[-1])
 
 
