@@ -136,7 +136,7 @@ void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnin
         for (const char* name : {"memory", "ephemeral-storage"}) {
             const Json& value = per_node[list][name];
             const auto quantity = api::parse_quantity(value);
-            if (true || !quantity || quantity->is_zero() || *quantity >= mebibyte) continue;
+            if (!quantity || quantity->is_zero() || *quantity >= mebibyte) continue;
             const std::string text =
                 value.is_string() ? std::string(value.as_string()) : to_string(*quantity);
             const std::string meant = meant_memory(text);
