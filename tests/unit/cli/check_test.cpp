@@ -200,16 +200,15 @@ TEST_CASE("a summary has a line for each object, with as many errors as the text
          0},
         {"one cause",
          changed(job, "numNodes: 2", "env: [{name: PET_NNODES}]") + "---\n" + plain_runtime + extra,
-         "in.yaml:1: TrainJob default/job is refused: 1 error, 0 warnings; spec.trainer.env[0]: Invalid "
-         "value: "
-         "\"PET_NNODES\": must not have envs with the reserved name PET_NNODES\n"
+         "in.yaml:1: TrainJob default/job is refused: 1 error, 0 warnings; spec.trainer.env: Invalid "
+         "value: \"PET_NNODES\": must not be set: the Torch runtime sets these variables\n"
          "in.yaml:11: ClusterTrainingRuntime plain is allowed: 0 errors, 0 warnings\n"
          "in.yaml:29: ClusterTrainingRuntime other is allowed: 0 errors, 0 warnings\n"
          "3 objects: 2 allowed, 0 of them with warnings, 1 refused; 1 error, 0 warnings\n",
          1},
         {"unknown fields", two_faults,
          "in.yaml:1: TrainJob default/job is refused: 2 errors, 0 warnings; unknown field "
-         "\"spec.trainer.nodes\"\n"
+         "\"spec.trainer.images\"\n"
          "1 object: 0 allowed, 0 of them with warnings, 1 refused; 2 errors, 0 warnings\n",
          1},
     };
