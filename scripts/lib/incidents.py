@@ -1,6 +1,7 @@
 """The incidents of scripts/incident-pictures: what breaks, for how long, and which panels of the dashboard show it."""
 
 import base64
+import concurrent.futures
 import contextlib
 import dataclasses
 import http.client
@@ -19,7 +20,7 @@ from jobs import runtime, train_job  # noqa: E402
 from rest import ApiError, Rest  # noqa: E402
 
 TENANT = "team-a"
-FLOOD = 800
+FLOOD = 600
 FAILURES = (ApiError, OSError, http.client.HTTPException)
 
 
@@ -63,8 +64,8 @@ def wrong_ca(world):
 @contextlib.contextmanager
 def tenant_flood(world):
     flood = Rest(world.cluster.kubeconfig, "team-b")
-    for number in range(FLOOD):
-        flood.create(train_job(f"flood-{number}", "short", suspend=True))
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: flood.create(train_job(f"flood-{number}", "short", suspend=True)), range(FLOOD)))
     yield
 
 
@@ -116,7 +117,7 @@ INCIDENTS = {
     "api-server-away": Incident("The API server is away", api_server_away, 140, (
         "Programs that work", "Answers other than 2xx per second", "Watches opened anew per minute", "Work queue")),
     "wrong-ca": Incident("The webhook configurations have another CA", wrong_ca, 45, (
-        "Reviews per second", "TrainJobs by state", "Refused per minute, by rule", "Programs that work")),
+        "Reviews per second", "TrainJobs by state", "Certificate ends in", "Programs that work")),
     "quota-exhausted": Incident("A namespace has used up its quota of JobSets", quota_exhausted, 45, (
         "TrainJobs by state", "Answers other than 2xx per second", "Requeues per second", "Reconciles per second")),
     "jobset-webhook-down": Incident("JobSet's webhook does not answer", job_set_webhook_down, 45, (
