@@ -1,6 +1,7 @@
 """The mistakes of a first day, and the words that come back."""
 
 import base64
+import datetime
 import json
 import os
 import pathlib
@@ -151,3 +152,12 @@ def test_commands_of_the_runbook_work(signalbox, cluster):
         run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60,
                              env={"PATH": f"{cluster.kubectl_path.parent}:/usr/bin:/bin", "KUBECONFIG": str(cluster.kubeconfig)})
         assert run.returncode in (0, 1) and run.stderr in ("", "No resources found\n"), f"{name}: {command}\n{run.stderr}"
+
+
+def test_explain_says_for_how_long_no_reconciler_has_led(signalbox, admin, rest, explain):
+    with signalbox.without_reconciler():
+        since = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=125)
+        admin.patch("leases", "trainer.kubeflow.org", {"spec": {"renewTime": since.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}, "kubeflow-system")
+        rest.create(job_of("orphan"))
+        assert re.search(r"(?m)^Lease +no reconciler leads: kubeflow-system/trainer\.kubeflow\.org was (released|renewed) 2m \d+s ago$", explain("orphan"))
+    until(rest, "orphan", "Complete")
