@@ -37,7 +37,7 @@ PLACES = [
     (r"certs/", r"programs\.webhook|cluster\."),
     (r"scripts/mutations", r"guard\.mutations"),
     (r"scripts/lib/(demo|stories|timeline)", r"cluster\.docs"),
-    (r"scripts/(release|dashboard-pictures)", r"cluster\.manifests"),
+    (r"scripts/(release|dashboard-pictures|incident-pictures|lib/(panels|incidents)\.py)", r"cluster\.manifests"),
     (r"scripts/cluster", r"cluster\.|bed$"),
     (r"(docs/|[^/]+\.md$)", r"guard\.|cluster\.(docs|manifests|security)|programs\.(cli|limits)"),
     (r"bench/", r"guard\.|bed\.bench"),

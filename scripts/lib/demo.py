@@ -8,6 +8,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 import argparse  # noqa: E402
 import os  # noqa: E402
 import pathlib  # noqa: E402
+import shlex  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 import traceback  # noqa: E402
@@ -85,28 +86,38 @@ def tell(control_plane, signalbox, programs, options):
     for number, story in enumerate(STORIES, start=1):
         story(scene, number)
     print(paint(f"All five stories ended as they should, {step.total():.0f} s in all.", BOLD))
-    what_next(control_plane, options.keep)
+    what_next(control_plane, signalbox.binaries, options.keep)
     while options.keep:
         signal.pause()
 
 
-def what_next(control_plane, keep):
+def what_next(control_plane, binaries, keep):
     print("\nWhat to try next:")
     if keep:
-        kubectl = control_plane.kubectl_path
+        words = {"KUBECONFIG": control_plane.kubeconfig, "KUBECACHEDIR": control_plane.directory / "kubectl-cache"}
+        exports = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in words.items())
+        path = ":".join(shlex.quote(str(each)) for each in (control_plane.kubectl_path.parent, pathlib.Path(binaries).resolve()))
         print(f"""
-  export KUBECONFIG={control_plane.kubeconfig}
-  {kubectl} get trainjobs,jobsets,pods
-  {kubectl} describe trainjob runaway
-  {kubectl} get clustertrainingruntime torch-distributed -o yaml
-
-Everything is running until you press Ctrl-C.""", flush=True)
+  export {exports} PATH={path}:$PATH
+  kubectl trainjob list
+  kubectl trainjob explain runaway
+  kubectl get trainjobs,jobsets,pods
+  kubectl get clustertrainingruntime torch-distributed -o yaml
+""")
     else:
         print("""
   scripts/demo --keep      the same, and leave it running for you to use with kubectl
   scripts/cluster up       an empty control plane
-  README.md                what Signalbox does, and where to go on
-""", flush=True)
+""")
+    print("""What differs from a real cluster: nodes only pretend to run Pods. No image is pulled, no program runs, `kubectl logs` finds
+nothing, and a Pod ends after a second unless its job says otherwise. The API server, the scheduler and JobSet are real.
+
+Where to read on:
+  docs/first-minutes-data-scientist.md, docs/first-minutes-platform.md, docs/first-minutes-on-call.md
+  docs/tested.md           what was run on which versions, and how to try the rest with kind or k3s
+  docs/README.md           all pages; scripts/site makes a website of them""", flush=True)
+    if keep:
+        print("\nEverything is running until you press Ctrl-C.", flush=True)
 
 
 def main():

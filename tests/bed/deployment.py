@@ -64,7 +64,7 @@ class Signalbox:
         self._cluster = cluster
         self._namespaces = namespaces
         self._limits = [f"--namespaces={name}" for name in namespaces]
-        self._binaries = pathlib.Path(binaries)
+        self.binaries = pathlib.Path(binaries)
         self._directory = pathlib.Path(cluster.directory) / "signalbox"
         self._log_level = log_level
         self._shipped = {}
@@ -113,7 +113,7 @@ class Signalbox:
             subprocess.run([str(ROOT / "certs" / "make-development-certificates"), "--out", str(certificates),
                             "--ip", "127.0.0.1"], check=True, capture_output=True)
         self.certificates = certificates
-        self.webhook = Program(self._binaries / "signalbox-webhook", self._directory / "webhook.log", [
+        self.webhook = Program(self.binaries / "signalbox-webhook", self._directory / "webhook.log", [
             "--kubeconfig", self.webhook_kubeconfig(),
             "--listen", "127.0.0.1:0",
             "--tls-cert", certificates / "tls.crt", "--tls-key", certificates / "tls.key",
@@ -139,7 +139,7 @@ class Signalbox:
                 self._cluster.kubectl("replace", "-f", "-", input=json.dumps(configuration))
 
     def start_reconciler(self, *options):
-        self.reconciler = Program(self._binaries / "signalbox-reconciler", self._directory / "reconciler.log", [
+        self.reconciler = Program(self.binaries / "signalbox-reconciler", self._directory / "reconciler.log", [
             "--kubeconfig", self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"),
             "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *self._limits, *options])
         if not options:

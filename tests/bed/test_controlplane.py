@@ -13,6 +13,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 from controlplane import ControlPlane
+from controlplane import releases
 from controlplane.ports import free_ports
 from controlplane.processes import start_time
 from rest import ApiError, Rest, wait_for
@@ -184,3 +185,20 @@ def test_stopping_leaves_nothing_behind(lean):
     lean.stop()
     assert [start_time(pid) for pid in pids] == [None, None]
     assert not lean.directory.exists()
+
+
+def test_another_release_takes_the_place_of_its_programs_only(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIGNALBOX_CACHE", str(tmp_path / "cache"))
+    for folder, names in (("usual", ("etcd", "jobset", "complete")), ("other", ("jobset",))):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).write_text(folder)
+    made = releases._beside(tmp_path / "usual", {"jobset": tmp_path / "other" / "jobset"})
+    assert {path.name: path.read_text() for path in made.iterdir()} == {"etcd": "usual", "jobset": "other", "complete": ""}
+
+
+def test_a_release_is_a_whole_version(monkeypatch):
+    monkeypatch.setattr(releases.binaries, "build", lambda: HERE)
+    monkeypatch.setenv("SIGNALBOX_JOBSET", "latest")
+    with pytest.raises(RuntimeError, match="SIGNALBOX_JOBSET=latest is no version such as v1.2.3"):
+        releases.build()

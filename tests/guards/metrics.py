@@ -1,6 +1,8 @@
-"""Checks that the table of docs/operations.md has exactly the exported metrics, and docs/upgrades.md their former names.
+"""Checks that the table of docs/operations.md has exactly the exported metrics, and docs/upgrades.md their former names. A page explains
+the lines of each panel of the dashboard.
 tests/cluster/operations/manifests/test_metrics.py compares it with the running programs."""
 
+import json
 import pathlib
 import re
 import sys
@@ -32,7 +34,16 @@ def documented():
     return {name: (kind, set(re.findall(r"`(\w+)`", labels)), programs) for name, kind, labels, programs in rows}
 
 
+def unexplained_panels():
+    """Returns the titles of panels without a row `| Title | what its lines mean |` in docs/operations.md or docs/progress.md."""
+    dashboard = json.loads((ROOT / "manifests" / "components" / "prometheus" / "dashboard.json").read_text())
+    rows = re.findall(r"^\| ([^|]+?) \| [^|\s]", "".join((ROOT / "docs" / f"{page}.md").read_text() for page in ("operations", "progress")),
+                      re.MULTILINE)
+    return [panel["title"] for panel in dashboard["panels"] if panel["type"] != "row" and panel["title"] not in rows]
+
+
 def offences():
+    yield from (f"docs/operations.md does not explain the lines of the panel {title!r}" for title in unexplained_panels())
     table = documented()
     former = former_names()
     names = exported() - former.keys()

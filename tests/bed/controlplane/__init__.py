@@ -1,6 +1,6 @@
 """A real Kubernetes control plane on loopback, for tests, the demo and scripts/cluster."""
 
-from .binaries import build
+from .releases import build
 from .plane import ControlPlane
 
 __all__ = ["ControlPlane", "build"]

@@ -67,49 +67,50 @@ def cache_directory():
 
 def build():
     """Returns the directory with the control plane's programs. Builds missing ones."""
-    return _build(MODULE, PROGRAMS, ASSETS, "the control plane's programs", "about ten minutes on two cores")
+    return build_of(MODULE, PROGRAMS, ASSETS, "the control plane's programs", "about ten minutes on two cores")
 
 
 def build_helm():
     """Returns the path of helm. Builds it if it is missing."""
-    return _build(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
+    return build_of(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
 
 
 def build_kueue():
     """Returns the directory with Kueue's manager and its manifests. Builds it if it is missing."""
-    return _build(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about five minutes on two cores")
+    return build_of(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about five minutes on two cores")
 
 
 def build_coscheduling():
     """Returns the directory with the scheduler and the controller of scheduler-plugins and their manifests. Builds it if it is missing."""
-    return _build(COSCHEDULING_MODULE, COSCHEDULING, COSCHEDULING_ASSETS, "the coscheduling scheduler", "about four minutes on two cores")
+    return build_of(COSCHEDULING_MODULE, COSCHEDULING, COSCHEDULING_ASSETS, "the coscheduling scheduler", "about four minutes on two cores")
 
 
 def build_trainer():
     """Returns the directory with Kubeflow Trainer's manager, in the version that Kueue uses, and its manifests. Builds it if missing."""
-    return _build(KUEUE_MODULE, TRAINER, TRAINER_ASSETS, "Kubeflow Trainer", "a minute after Kueue")
+    return build_of(KUEUE_MODULE, TRAINER, TRAINER_ASSETS, "Kubeflow Trainer", "a minute after Kueue")
 
 
 def build_struct_tags():
     """Returns the path of tests/bed/structtags. Builds it, from modules of the control plane, if it is missing."""
     source = MODULE / "structtags" / "main.go"
     name = f"structtags-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
-    return _build(MODULE, {name: "./structtags"}, {}, "the reader of struct tags", "a few seconds") / name
+    return build_of(MODULE, {name: "./structtags"}, {}, "the reader of struct tags", "a few seconds") / name
 
 
 def build_round_trip():
     """Returns the path of tests/bed/roundtrip. Builds it if it is missing."""
     source = ROUND_TRIP_MODULE / "main.go"
     name = f"roundtrip-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
-    return _build(ROUND_TRIP_MODULE, {name: "."}, {}, "Kubeflow Trainer's types", "a few seconds") / name
+    return build_of(ROUND_TRIP_MODULE, {name: "."}, {}, "Kubeflow Trainer's types", "a few seconds") / name
 
 
 def crds_of_others():
     """Returns a directory with a directory of CRDs for each of CRDS_OF_OTHERS. Fetches missing ones."""
-    return _build(OTHERS_MODULE, {}, CRDS_OF_OTHERS, "CRDs of others", "a few seconds")
+    return build_of(OTHERS_MODULE, {}, CRDS_OF_OTHERS, "CRDs of others", "a few seconds")
 
 
-def _build(module, programs, assets, what, how_long):
+def build_of(module, programs, assets, what, how_long):
+    """Returns the directory with programs and assets of a folder with a go.mod. Builds them if they are missing."""
     target = cache_directory() / "cluster" / _key(module, programs, assets)
     if (target / "complete").exists():
         return target
@@ -143,7 +144,7 @@ def _build_into(target, module, programs, assets):
         shutil.rmtree(left, ignore_errors=True)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="building-", dir=target.parent))
     try:
-        stamp = _version_stamp() if module == MODULE else ""
+        stamp = _version_stamp(module) if "kube-apiserver" in programs else ""
         for number, (program, package) in enumerate(programs.items(), start=1):
             _compile(module, f"[{number}/{len(programs)}] {program}", package, scratch / program, stamp)
         for name, (origin, path) in assets.items():
@@ -162,7 +163,7 @@ def _compile(module, title, package, output, stamp):
     """Builds one program. Reports progress every few seconds, as the largest programs take minutes."""
     began = reported = time.monotonic()
     packages, complaints = 0, collections.deque(maxlen=40)
-    command = [_go_program(), "build", "-v", "-ldflags", f"{LINKER_FLAGS} {stamp}", "-o", str(output), package]
+    command = [go_program(), "build", "-v", "-ldflags", f"{LINKER_FLAGS} {stamp}", "-o", str(output), package]
     with subprocess.Popen(command, cwd=module, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True) as go:
         try:
             for line in go.stderr:
@@ -182,9 +183,9 @@ def _compile(module, title, package, output, stamp):
     _say(f"{title}: done in {time.monotonic() - began:.0f} s")
 
 
-def _version_stamp():
+def _version_stamp(module):
     """Returns the version that a release build of Kubernetes reports; clients read it from /version."""
-    version = go("list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").strip()
+    version = go("list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes", module=module).strip()
     major, minor = version.lstrip("v").split(".")[:2]
     values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -193,14 +194,14 @@ def _version_stamp():
 
 def go(*arguments, module=MODULE):
     """Returns the output of the go command, in the test bed's module or another one."""
-    run = subprocess.run([_go_program(), *arguments], cwd=module, env={**os.environ, **ENVIRONMENT}, capture_output=True,
+    run = subprocess.run([go_program(), *arguments], cwd=module, env={**os.environ, **ENVIRONMENT}, capture_output=True,
                          text=True)
     if run.returncode != 0:
         raise RuntimeError(f"go {' '.join(arguments[:2])} failed:\n{run.stderr[-4000:]}")
     return run.stdout
 
 
-def _go_program():
+def go_program():
     """Returns the go of scripts/setup, if that had to install one; else the one on the PATH."""
     own = cache_directory() / "tools" / "go-venv" / "bin" / "go"
     program = str(own) if own.exists() else shutil.which("go")

@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from .binaries import build_kueue
+from .releases import build_kueue
 from .certificates import Authority
 from .neighbour import Neighbour
 

@@ -15,7 +15,7 @@ import urllib.request
 
 from . import controllers, nodes as fake_nodes, server
 from .api import Api
-from .binaries import build
+from .releases import build
 from .certificates import Authority
 from .jobset import JobSet
 from .kubeconfig import write_kubeconfig

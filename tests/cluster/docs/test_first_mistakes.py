@@ -1,13 +1,17 @@
 """The mistakes of a first day, and the words that come back."""
 
+import base64
+import datetime
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
 
 from jobs import train_job
+from paths import ROOT
 from progress import resume, until, until_held, until_runs
 from rest import conditions, wait_for
 
@@ -42,6 +46,15 @@ def running(screen):
     """Returns the line of a running job's state, "" of any other."""
     line = screen.splitlines()[1]
     return line if line.startswith("State     running") else ""
+
+
+def refusal(cluster, job):
+    """Returns why a dry run is refused, "" if it is not."""
+    try:
+        cluster.kubectl("create", "--dry-run=server", "-f", "-", input=json.dumps(job))
+    except RuntimeError as error:
+        return str(error)
+    return ""
 
 
 def columns(kubectl, name):
@@ -92,3 +105,59 @@ def test_a_resumed_train_job_shows_what_it_does_now_and_since_when(kubectl, rest
     assert columns(kubectl, "night") == ["Created", "JobsCreationSucceeded"]
     state = wait_for("its Pods", lambda: running(explain("night")))
     assert state.startswith("State     running for ") and state.endswith(" (Resumed)")
+
+
+@pytest.mark.parametrize("memory, meant", [("512m", "512Mi"), ("16", "16Gi")])
+def test_memory_without_its_unit_is_a_warning_with_the_likely_value(apply, memory, meant):
+    said = apply(job_of("small", trainer={"resourcesPerNode": {"limits": {"memory": memory}}}), "--dry-run=server", "--warnings-as-errors")
+    assert f"Warning: spec.trainer.resourcesPerNode.limits[memory] is {memory}, less than 1Mi; did you mean {meant}?" in said
+
+
+def test_a_wrong_ca_is_refused_in_words_that_troubleshooting_and_the_log_have(signalbox, cluster, apply, tmp_path):
+    """The walk of the one on call: what users report, the page about it, the metric behind the alert, and the line of the log."""
+    subprocess.run([ROOT / "certs" / "make-development-certificates", "--out", tmp_path, "--ip", "127.0.0.1"], check=True, capture_output=True)
+    before = signalbox.webhook.metric("signalbox_tls_certificates_rejected_total", 'certificate="server"')
+    configurations = json.loads(cluster.kubectl("get", "mutatingwebhookconfigurations,validatingwebhookconfigurations",
+                                                "-l=app.kubernetes.io/part-of=signalbox", "-o", "json"))["items"]
+    for configuration in configurations:
+        for webhook in configuration["webhooks"]:
+            webhook["clientConfig"]["caBundle"] = base64.b64encode((tmp_path / "ca.crt").read_bytes()).decode()
+        configuration["metadata"].pop("managedFields", None)
+        cluster.kubectl("replace", "-f", "-", input=json.dumps(configuration))
+    try:
+        said = wait_for("a refusal", lambda: refusal(cluster, job_of("unseen")))
+        reported = re.search(r"failed calling webhook .*(x509: certificate signed by unknown authority)", said)[1]
+        for page in ("troubleshooting", "operations"):
+            assert reported in (ROOT / "docs" / f"{page}.md").read_text(), "on one line, for a search"
+        wait_for("its count", lambda: signalbox.webhook.metric("signalbox_tls_certificates_rejected_total", 'certificate="server"') > before)
+        line, *_ = [line for line in map(json.loads, signalbox.webhook.text().splitlines()) if line["msg"].startswith("TLS handshake failed")]
+        assert line["msg"] == "TLS handshake failed: a client does not trust the serving certificate"
+        assert line["level"] == "warn" and line["peer"].startswith("127.0.0.1")
+    finally:
+        signalbox.configure_webhooks()
+    wait_for("admission to work again", lambda: not refusal(cluster, job_of("seen")))
+
+
+NEEDS_PODS = re.compile(r"\b(logs|port-forward|top|POD|pods|deployment|secret|VERB)\b")
+
+
+def test_commands_of_the_runbook_work(signalbox, cluster):
+    """Those that need no Pods of Signalbox: the test bed has none."""
+    runbook = (ROOT / "docs" / "operations.md").read_text()
+    blocks = re.findall(r"(?ms)^### (Signalbox\w+)\n\n```\n(.*?)\n```", runbook)
+    commands = [(name, line) for name, block in blocks
+                for line in ([block] if block.startswith("for ") else block.splitlines()) if not NEEDS_PODS.search(line)]
+    assert len(commands) > 10
+    for name, command in commands:
+        run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60,
+                             env={"PATH": f"{cluster.kubectl_path.parent}:/usr/bin:/bin", "KUBECONFIG": str(cluster.kubeconfig)})
+        assert run.returncode in (0, 1) and run.stderr in ("", "No resources found\n"), f"{name}: {command}\n{run.stderr}"
+
+
+def test_explain_says_for_how_long_no_reconciler_has_led(signalbox, admin, rest, explain):
+    with signalbox.without_reconciler():
+        since = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=125)
+        admin.patch("leases", "trainer.kubeflow.org", {"spec": {"renewTime": since.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}, "kubeflow-system")
+        rest.create(job_of("orphan"))
+        assert re.search(r"(?m)^Lease +no reconciler leads: kubeflow-system/trainer\.kubeflow\.org was (released|renewed) 2m \d+s ago$", explain("orphan"))
+    until(rest, "orphan", "Complete")

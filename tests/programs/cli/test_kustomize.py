@@ -86,10 +86,11 @@ def test_kustomizations_and_files_are_read_together_and_several_of_each(kubectl,
                input=JOB.replace("name: job", "name: three").replace("name: plain", "name: planes"))
     assert said.returncode == 1
     assert said.stdout.splitlines()[1:] == [
-        "stdin:1: TrainJob default/three is refused: 1 error, 0 warnings",
+        'stdin:1: TrainJob default/three is refused: 1 error, 0 warnings; spec.runtimeRef: Invalid value: "planes": ClusterTrainingRuntime not '
+        'found: it must be created before the TrainJob',
         "kustomize one:1: TrainJob default/one is allowed: 0 errors, 0 warnings",
         "kustomize two:1: TrainJob default/two is allowed: 0 errors, 0 warnings",
-        "4 objects: 3 allowed, 1 refused; 1 error, 0 warnings",
+        "4 objects: 3 allowed, 0 of them with warnings, 1 refused; 1 error, 0 warnings",
     ]
 
 

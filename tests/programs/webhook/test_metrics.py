@@ -156,6 +156,8 @@ def test_handshakes_that_fail_are_counted(webhook):
     with socket.create_connection(("127.0.0.1", webhook.port)) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         wait_for("the failed handshake to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == before + 1)
+    line = webhook.logged("TLS handshake failed")[0]
+    assert line["level"] == "info" and line["peer"] == "127.0.0.1" and "http request" in line["error"]
     untrusting = ssl.create_default_context()
     with pytest.raises(ssl.SSLCertVerificationError), socket.create_connection(("127.0.0.1", webhook.port)) as plain:
         untrusting.wrap_socket(plain, server_hostname="127.0.0.1")

@@ -182,7 +182,8 @@ TEST_CASE("verdicts can be had as JSON", "[check]") {
     CHECK_FALSE(verdicts[1].contains("causes"));
 }
 
-TEST_CASE("a summary has a line for each object, with as many errors as the text has lines", "[check]") {
+TEST_CASE("a summary has a line for each object, with as many errors as the text has lines, and says why",
+          "[check]") {
     const std::string extra = "---\n" + changed(plain_runtime, "name: plain", "name: other");
     const std::string two_faults = changed(job, "numNodes: 2", "nodes: 2\n    images: i");
     struct Case {
@@ -195,18 +196,20 @@ TEST_CASE("a summary has a line for each object, with as many errors as the text
         {"all allowed", job + "---\n" + plain_runtime,
          "in.yaml:1: TrainJob default/job is allowed: 0 errors, 0 warnings\n"
          "in.yaml:11: ClusterTrainingRuntime plain is allowed: 0 errors, 0 warnings\n"
-         "2 objects: 2 allowed, 0 refused; 0 errors, 0 warnings\n",
+         "2 objects: 2 allowed, 0 of them with warnings, 0 refused; 0 errors, 0 warnings\n",
          0},
         {"one cause",
          changed(job, "numNodes: 2", "env: [{name: PET_NNODES}]") + "---\n" + plain_runtime + extra,
-         "in.yaml:1: TrainJob default/job is refused: 1 error, 0 warnings\n"
+         "in.yaml:1: TrainJob default/job is refused: 1 error, 0 warnings; spec.trainer.env: Invalid "
+         "value: \"PET_NNODES\": must not be set: the Torch runtime sets these variables\n"
          "in.yaml:11: ClusterTrainingRuntime plain is allowed: 0 errors, 0 warnings\n"
          "in.yaml:29: ClusterTrainingRuntime other is allowed: 0 errors, 0 warnings\n"
-         "3 objects: 2 allowed, 1 refused; 1 error, 0 warnings\n",
+         "3 objects: 2 allowed, 0 of them with warnings, 1 refused; 1 error, 0 warnings\n",
          1},
         {"unknown fields", two_faults,
-         "in.yaml:1: TrainJob default/job is refused: 2 errors, 0 warnings\n"
-         "1 object: 0 allowed, 1 refused; 2 errors, 0 warnings\n",
+         "in.yaml:1: TrainJob default/job is refused: 2 errors, 0 warnings; unknown field "
+         "\"spec.trainer.images\"\n"
+         "1 object: 0 allowed, 0 of them with warnings, 1 refused; 2 errors, 0 warnings\n",
          1},
     };
     for (const Case& c : cases) {
@@ -221,8 +224,9 @@ TEST_CASE("a summary has a line for each object, with as many errors as the text
     CHECK(std::ranges::count(desk.check(two_faults).out, '\n') == 2);
     desk.settings.report = cli::Report::summary;
     desk.settings.validation = cli::FieldValidation::warn;
-    CHECK(desk.check(two_faults + "---\n" + plain_runtime)
-              .out.find("TrainJob default/job is allowed: 0 errors, 2 warnings\n") != std::string::npos);
+    const std::string warned = desk.check(two_faults + "---\n" + plain_runtime).out;
+    CHECK_THAT(warned, Catch::Contains("TrainJob default/job is allowed: 0 errors, 2 warnings\n"));
+    CHECK_THAT(warned, Catch::Contains("2 allowed, 1 of them with warnings, 0 refused"));
 }
 
 TEST_CASE("other kinds are surroundings or passed over", "[check]") {

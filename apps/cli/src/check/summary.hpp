@@ -16,8 +16,8 @@ struct Verdict {
 /// Returns for how many reasons the object is refused: 0 if it is allowed.
 std::size_t errors(const Verdict& verdict);
 
-/// Returns a line for each object, with its place, its verdict and the numbers of errors and warnings, and a
-/// last line with the sums.
+/// Returns a line for each object, with its place, its verdict, the numbers of errors and warnings, and the
+/// first error; and a last line with the sums.
 std::string summary(std::span<const Verdict> verdicts);
 
 }  // namespace cli

@@ -285,13 +285,16 @@ void ConnectionTable::interrupt(Connection& connection, Stop why) {
 void ConnectionTable::handshake_failed(const std::string& peer, Rejected rejected, const std::string& why) {
     constexpr std::chrono::minutes between_warnings{1};
     ++stats.handshake_errors;
+    const SteadyTime now = std::chrono::steady_clock::now();
     if (rejected == Rejected::none) {
-        log.debug("TLS handshake failed", {{"peer", peer}, {"error", why}});
+        const bool is_logged = now >= next_line_;
+        if (is_logged) next_line_ = now + between_warnings;
+        log.write(is_logged ? LogLevel::info : LogLevel::debug, "TLS handshake failed",
+                  {{"peer", peer}, {"error", why}});
         return;
     }
     const bool is_own = rejected == Rejected::own;
     ++(is_own ? stats.rejected_server_certificates : stats.rejected_client_certificates);
-    const SteadyTime now = std::chrono::steady_clock::now();
     if (now < next_warning_) {
         ++not_logged_;
         return;

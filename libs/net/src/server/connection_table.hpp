@@ -122,6 +122,7 @@ private:
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;
     std::optional<SourceRate> sources_ = {};
+    SteadyTime next_line_ = SteadyTime::min();     ///< of a handshake that failed for another reason
     SteadyTime next_warning_ = SteadyTime::min();  ///< of a rejected certificate
     std::uint64_t not_logged_ = 0;                 ///< of such handshakes since the last warning
     std::vector<std::unique_ptr<Exchange>> spare_ = {};

@@ -3,6 +3,7 @@
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
+#include "api/quantity.hpp"
 #include "build/pod_sets.hpp"
 #include "build/trainer_faults.hpp"
 #include "resources/resources.hpp"
@@ -118,6 +119,33 @@ void warn_of_no_nodes(const ValidationContext& review, api::Warnings& warnings) 
         warnings.push_back("spec.trainer.numNodes is 0: no Pod trains, and the TrainJob ends as Complete");
 }
 
+// The likely text: 512m is half a byte and not 512 MiB, and 16 is 16 bytes and not 16 GiB.
+std::string meant_memory(std::string_view text) {
+    const bool has_digits_only = text.find_first_not_of("0123456789") == text.npos;
+    if (has_digits_only) return std::string(text) + "Gi";
+    if (text.find_first_not_of("0123456789") == text.size() - 1 && text.ends_with('m'))
+        return std::string(text.substr(0, text.size() - 1)) + "Mi";
+    return "";
+}
+
+void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_judged_as_new()) return;
+    static const api::Quantity mebibyte = 1024 * 1024 * api::parse_quantity("1").value();
+    const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
+    for (const char* list : {"limits", "requests"})
+        for (const char* name : {"memory", "ephemeral-storage"}) {
+            const Json& value = per_node[list][name];
+            const auto quantity = api::parse_quantity(value);
+            if (!quantity || quantity->is_zero() || *quantity >= mebibyte) continue;
+            const std::string text =
+                value.is_string() ? std::string(value.as_string()) : to_string(*quantity);
+            const std::string meant = meant_memory(text);
+            warnings.push_back("spec.trainer.resourcesPerNode." + std::string(list) + "[" + name + "] is " +
+                               shortened(text) + ", less than 1Mi" +
+                               (meant.empty() ? "" : "; did you mean " + shortened(meant) + "?"));
+        }
+}
+
 constexpr Check checks[] = {
     {Rule::image, images_are_there, RuleInput::runtime},
     {Rule::trainer_job, trainer_is_taken, RuleInput::runtime},
@@ -129,6 +157,7 @@ constexpr Warner warnings_of_trainer[] = {
     {Rule::empty_image, warn_of_empty_image, RuleInput::job},
     {Rule::unused_numbers, warn_of_unused_numbers, RuleInput::runtime},
     {Rule::no_nodes, warn_of_no_nodes, RuleInput::runtime},
+    {Rule::small_memory, warn_of_small_memory, RuleInput::job},
 };
 
 }  // namespace

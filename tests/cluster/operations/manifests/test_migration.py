@@ -8,14 +8,18 @@ import json
 import os
 import pathlib
 import re
+import subprocess
+import threading
+import time
 
 import pytest
 
 from paths import ROOT
 from controlplane import ControlPlane
 from deployment import NAMESPACE, Program, Signalbox
+from jobs import runtime, train_job
 from progress import events, running_pods, suspend, uid, until
-from rest import ApiError, Rest, conditions, wait_for
+from rest import ApiError, Rest, conditions, true_conditions, wait_for
 from restored import restore
 from schema_server import load_all
 
@@ -160,8 +164,45 @@ def cluster(request):
         plane.keep_logs = request.session.testsfailed > failed_before
 
 
+class Tenant:
+    """Submits a TrainJob after the other while a cluster moves over. A context manager; then `submitted` and `refused` are complete."""
+
+    def __init__(self, rest):
+        self._rest = rest
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._submit)
+        self.submitted = []  # (name, time)
+        self.refused = []  # (text, time)
+
+    def __enter__(self):
+        self._rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._rest.namespace}})
+        self._rest.create(runtime("load"))
+        self._thread.start()
+        wait_for("the first TrainJobs", lambda: len(self.submitted) > 3)
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+    def _submit(self):
+        number = 0
+        while not self._stop.wait(0.1):
+            number += 1
+            try:
+                self._rest.create(train_job(f"load-{number}", "load", seconds=1))
+                self.submitted.append((f"load-{number}", time.monotonic()))
+            except ApiError as error:
+                self.refused.append((str(error), time.monotonic()))
+
+
 @pytest.fixture(scope="module")
-def taken_over(cluster):
+def tenant(cluster):
+    return Tenant(Rest(cluster.kubeconfig, "load"))
+
+
+@pytest.fixture(scope="module")
+def taken_over(cluster, tenant):
     """Returns {name: (story, its objects before, its conditions before)}, after Signalbox was installed beside them and has settled."""
     rest = Rest(cluster.kubeconfig)
     install_crds_of_then(cluster)
@@ -170,10 +211,14 @@ def taken_over(cluster):
         story.wait_until_at_rest()
     before = {story.name: (story, story.seen(), conditions(story.get("trainjobs"))) for story in stories}
     signalbox = Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"])
-    signalbox.install()
-    signalbox.start_webhook()
-    signalbox.configure_webhooks()
-    signalbox.start_reconciler()
+    with tenant:
+        signalbox.install()
+        # As while the original is stopped, the webhook configurations name a Service without Pods.
+        wait_for("a TrainJob to be refused", lambda: tenant.refused)
+        signalbox.start_webhook()
+        signalbox.configure_webhooks()
+        signalbox.start_reconciler()
+        wait_for("a TrainJob to be accepted", lambda: tenant.submitted[-1][1] > tenant.refused[-1][1] + 1)
     signalbox.wait_until_idle()
     wait_for("the finalizer to be removed", lambda: "finalizers" not in rest.get("trainingruntimes", "plain", "finalizer")["metadata"])
     yield before
@@ -212,6 +257,32 @@ def test_a_suspended_job_runs_when_it_is_resumed(taken_over, cluster):
     wait_for("its Pod to run", lambda: [pod for pod in rest.list("pods", taken.name) if pod["status"].get("phase") == "Running"])
     assert taken.seen()["JobSet"][0] == before["JobSet"][0]
     assert conditions(taken.get("trainjobs"))["Suspended"]["status"] == "False"
+
+
+def test_jobs_that_are_submitted_during_the_migration_run_after_it(taken_over, tenant, cluster):
+    rest = Rest(cluster.kubeconfig, "load")
+    refused = [at for _, at in tenant.refused]
+    print(f"TrainJobs were refused for {refused[-1] - refused[0]:.1f} s; {len(tenant.submitted)} were accepted")
+    assert all("failed calling webhook" in text for text, _ in tenant.refused)
+    assert {at < refused[0] for _, at in tenant.submitted} == {True, False}, "some before and some after it"
+    for name, _ in tenant.submitted:
+        wait_for(f"{name} to complete", lambda name=name: "Complete" in true_conditions(rest.get("trainjobs", name)), timeout=60)
+
+
+def test_the_check_before_the_migration_names_what_would_be_refused(taken_over, cluster):
+    """By the command of docs/migration.md."""
+    command, = re.findall(r"^kubectl get .* \| kubectl trainjob check .*$", (ROOT / "docs" / "migration.md").read_text(), re.MULTILINE)
+    listed, _, check = command.partition(" | kubectl trainjob ")
+    stored = cluster.kubectl(*listed.split()[1:])
+    run = subprocess.run([pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob", *check.split()], input=stored,
+                         capture_output=True, text=True, check=False)
+    lines = run.stdout.splitlines()
+    refused = {re.search(r": (\w+ \S+) is refused", line)[1]: line.partition("; ")[2] for line in lines if " is refused: " in line}
+    assert run.returncode == 1, run.stderr
+    assert refused.keys() == {"TrainJob runtime-gone/job", "TrainingRuntime template-ttl/plain"}
+    assert "TrainingRuntime not found" in refused["TrainJob runtime-gone/job"]
+    assert "activeDeadlineSeconds: Forbidden" in refused["TrainingRuntime template-ttl/plain"]
+    assert re.fullmatch(r"\d+ objects: \d+ allowed, \d+ of them with warnings, 2 refused; \d+ errors?, \d+ warnings?", lines[-1])
 
 
 @pytest.mark.parametrize("name", ["flux", "mpi-initialized"])

@@ -17,8 +17,8 @@ OVERLAYS = sorted(path.name for path in (ROOT / "manifests" / "overlays").iterdi
 KEPT = {"CustomResourceDefinition", "Namespace"}
 
 
-def make_release(directory, *options):
-    subprocess.run([ROOT / "scripts" / "release", VERSION, directory, *options], check=True, capture_output=True)
+def make_release(directory, *options, checkout=ROOT):
+    subprocess.run([checkout / "scripts" / "release", VERSION, directory, *options], check=True, capture_output=True)
     return directory
 
 
@@ -156,8 +156,19 @@ def test_helm_lint_accepts_the_chart(helm, chart):
     assert "ERROR" not in run.stdout and "WARNING" not in run.stdout
 
 
-def test_two_releases_of_the_same_sources_have_the_same_bytes(release, tmp_path):
-    again = make_release(tmp_path)
+@pytest.fixture
+def clone(tmp_path):
+    """A fresh clone of this checkout, with its uncommitted changes of sources of the release."""
+    def git(*words, **options):
+        return subprocess.run(["git", *words], check=True, capture_output=True, **options).stdout
+    git("clone", "--quiet", "--no-local", ROOT, tmp_path / "clone")
+    if changes := git("diff", "HEAD", "--", "manifests", "scripts", cwd=ROOT):
+        git("apply", cwd=tmp_path / "clone", input=changes)
+    return tmp_path / "clone"
+
+
+def test_a_release_from_a_clean_clone_has_the_same_bytes(release, clone, tmp_path):
+    again = make_release(tmp_path / "again", checkout=clone)
     files = {path.name: path.read_bytes() for path in release.iterdir()}
     assert files == {path.name: path.read_bytes() for path in again.iterdir()}
     assert {"install.yaml", "runtimes.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
