@@ -141,7 +141,7 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
                   [this] { return leading(); }, {}),
       loops_(context_.get_executor()) {
     cache_.watch_progress(lifecycle::ProgressWatch::deadlines,
-                          [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; });
+                          [this, clock_skew] { return world_.time.wall_seconds() + clock_skew; });
     follow(kube::resources::train_jobs, cache_.train_jobs().sections());
     follow(kube::resources::job_sets, cache_.job_sets().sections());
     follow(kube::resources::training_runtimes, cache_.training_runtimes().sections());

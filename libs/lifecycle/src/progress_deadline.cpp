@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "api/text.hpp"
 #include "duration.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/requeue.hpp"
 #include "saturate.hpp"
-#include "api/text.hpp"
 
 namespace lifecycle {
 namespace {

@@ -24,7 +24,7 @@ api::Restarts restarts_of(const Life& life) { return api::parse_restarts(life.jo
 
 }  // namespace
 
-TEST_CASE("a restart is stored, measured and told once", "[restarts]") {
+TEST_CASE("a restart is stored, measured and reported once", "[restarts]") {
     Life life;
     begin(life);
     restart(life, 2, 1);

@@ -1,5 +1,5 @@
-#include "lifecycle/stall.hpp"
 #include "lifecycle/state.hpp"
+#include "lifecycle/stall.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -29,11 +29,11 @@ Texts texts(const api::FieldErrors& errors) {
     return found;
 }
 
-runtime::Findings review(const Json& object, const Json& before = {}) {
+runtime::ValidationResult review(const Json& object, const Json& before = {}) {
     return runtime::validate_runtime(object, before, runtime::default_pipeline(), Gates::all());
 }
 
-runtime::Findings review_job(const Json& object, const Json& before, const Json& of) {
+runtime::ValidationResult review_job(const Json& object, const Json& before, const Json& of) {
     return runtime::validate_train_job(
         {.object = object, .old_object = before, .runtime = &of, .gates = Gates::all()});
 }
@@ -74,7 +74,7 @@ TEST_CASE("a failure policy is in no runtime whose template decides about failur
             CHECK(texts(review(changed(plain_runtime(), {{path.c_str(), value}})).errors).empty());
         }
     CHECK(review(with_policy("{}", {{at_job("podReplacementPolicy").c_str(), "Failed"}})) ==
-          runtime::Findings());
+          runtime::ValidationResult());
 }
 
 TEST_CASE("what a stored runtime has of both is no error of another job", "[admission]") {
@@ -97,19 +97,19 @@ TEST_CASE("a failure policy from which no Job could be made is refused with the 
     const std::string rule = "{action: FailTrainJob, onExitCodes: {operator: In, values: [1]}}";
     std::string nineteen = "{rules: [" + rule;
     for (int i = 1; i < 19; ++i) nineteen += ", " + rule;
-    CHECK(review(with_policy(nineteen + "]}")) == runtime::Findings());
+    CHECK(review(with_policy(nineteen + "]}")) == runtime::ValidationResult());
     CHECK(texts(review(with_policy(nineteen + ", " + rule + "]}")).errors) ==
           Texts{"failure_rules spec.runPolicy.failurePolicy.rules: Invalid value: 20: must have at most 19 "
                 "items without one for the condition DisruptionTarget, which is added"});
     CHECK(review(with_policy(nineteen +
                              ", {action: FailTrainJob, onPodConditions: [{type: DisruptionTarget}]}]}")) ==
-          runtime::Findings());
+          runtime::ValidationResult());
 
     const auto of_codes = [](const char* codes) {
         return with_policy("{rules: [{action: FailTrainJob, onExitCodes: " + std::string(codes) + "}]}");
     };
     const std::string values = "failure_rules spec.runPolicy.failurePolicy.rules[0].onExitCodes.values: ";
-    CHECK(review(of_codes("{operator: NotIn, values: [0, 1, 255]}")) == runtime::Findings());
+    CHECK(review(of_codes("{operator: NotIn, values: [0, 1, 255]}")) == runtime::ValidationResult());
     CHECK(texts(review(of_codes("{operator: In, values: [0, 1]}")).errors) ==
           Texts{values + "Invalid value: 0: must not contain 0 with the operator In, since 0 is no failure"});
     for (const char* wrong : {"[2, 1]", "[1, 1]"})
@@ -117,7 +117,8 @@ TEST_CASE("a failure policy from which no Job could be made is refused with the 
             texts(
                 review(of_codes(("{operator: NotIn, values: " + std::string(wrong) + "}").c_str())).errors) ==
             Texts{values + "Invalid value: 1: must be in ascending order, each of them once"});
-    CHECK(review(of_codes("{containerName: node, operator: In, values: [1]}")) == runtime::Findings());
+    CHECK(review(of_codes("{containerName: node, operator: In, values: [1]}")) ==
+          runtime::ValidationResult());
     const Json nowhere = of_codes("{containerName: gone, operator: In, values: [1]}");
     CHECK(texts(review(nowhere).errors) ==
           Texts{"failure_rules spec.runPolicy.failurePolicy.rules[0].onExitCodes.containerName: Invalid "
@@ -129,7 +130,7 @@ TEST_CASE("a failure policy from which no Job could be made is refused with the 
                            "\"}]}]}");
     };
     for (const char* good : {"Ready", "example.com/Too_slow.1"})
-        CHECK(review(of_condition(good)) == runtime::Findings());
+        CHECK(review(of_condition(good)) == runtime::ValidationResult());
     for (const char* wrong : {"", "too slow", "-a", "a/", "/a", "A.b/c", "a/b/c"})
         CHECK(texts(review(of_condition(wrong)).errors) ==
               Texts{"failure_rules spec.runPolicy.failurePolicy.rules[0].onPodConditions[0].type: Invalid "
@@ -194,9 +195,9 @@ TEST_CASE("a warning tells what a failure policy replaces", "[admission]") {
     const Json stored = with_policy("{}", both);
     CHECK(texts(review(stored, stored).warnings).empty());
     CHECK(texts(review(changed(plain_runtime(), both)).warnings).empty());
-    CHECK(warnings({{"spec.mlPolicy", "{mpi: {}}"}}) ==
-          Texts{replaced +
-                "spec.runPolicy.failurePolicy: each start of the mpi launcher that fails is a restart"});
+    CHECK(
+        warnings({{"spec.mlPolicy", "{mpi: {}}"}}) ==
+        Texts{replaced + "spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart"});
 
     const Json job = changed(with_restarts("1"), {{"spec.activeDeadlineSeconds", "60"}});
     const Json of = changed(plain_runtime(), both);

@@ -8,7 +8,8 @@ using runtime::Gates;
 
 namespace {
 
-runtime::Findings review(const Json& object, const Json& before = {}, const Gates& gates = Gates::all()) {
+runtime::ValidationResult review(const Json& object, const Json& before = {},
+                                 const Gates& gates = Gates::all()) {
     const Json of = plain_runtime();
     return runtime::validate_train_job(
         {.object = object, .old_object = before, .runtime = &of, .gates = gates});
@@ -48,7 +49,7 @@ TEST_CASE("a bad progress deadline is denied when it is new or changed", "[admis
 
 TEST_CASE("a progress deadline without its gate is warned of, and accepted", "[admission]") {
     const Gates off = Gates::all().without(Gate::progress_deadline);
-    const runtime::Findings found = review(limited(of_action), {}, off);
+    const runtime::ValidationResult found = review(limited(of_action), {}, off);
     CHECK(found.errors.empty());
     REQUIRE(found.warnings.size() == 1);
     CHECK(found.warnings.begin()->rule.name() == "progress_unwatched");

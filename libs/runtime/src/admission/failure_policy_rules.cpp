@@ -124,7 +124,7 @@ bool has_deadline(const Json& runtime) {
     return policy.active_deadline_seconds || policy.max_active_deadline_seconds;
 }
 
-void policy_is_heard(const ValidationContext& review, api::FieldErrors& errors) {
+void policy_has_an_effect(const ValidationContext& review, api::FieldErrors& errors) {
     if (review.is_create()) errors.append(failure_policy_faults(review.runtime, review.job));
 }
 
@@ -147,12 +147,12 @@ void warn_of_replaced_handling(const ValidationContext& review, api::Warnings& w
 }
 
 constexpr Check checks[] = {
-    {Rule::failure_policy_overruled, policy_is_heard, Wants::runtime},
+    {Rule::failure_policy_overruled, policy_has_an_effect, RuleInput::runtime},
 };
 
 constexpr Warner warners[] = {
-    {Rule::unlimited_restarts, warn_of_unlimited_restarts, Wants::runtime},
-    {Rule::replaced_failure_handling, warn_of_replaced_handling, Wants::runtime},
+    {Rule::unlimited_restarts, warn_of_unlimited_restarts, RuleInput::runtime},
+    {Rule::replaced_failure_handling, warn_of_replaced_handling, RuleInput::runtime},
 };
 
 }  // namespace
@@ -168,7 +168,7 @@ Faults faults_of_failure_policy(const Json& runtime, const ActivePlugins& plugin
     return faults;
 }
 
-std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime) {
+std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime, const Pipeline& pipeline) {
     std::vector<api::Warning> found;
     const Json& policy = failure_policy_of(runtime);
     if (policy.is_null()) return found;
@@ -177,10 +177,13 @@ std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime) {
                          Rule::unlimited_restarts});
     if (std::string text = replaced_handling(runtime, "spec.runPolicy.failurePolicy"); !text.empty())
         found.push_back({std::move(text), Rule::replaced_failure_handling});
-    if (runtime["spec"]["mlPolicy"]["mpi"].is_object())
-        found.push_back(
-            {"spec.runPolicy.failurePolicy: each start of the mpi launcher that fails is a restart",
-             Rule::replaced_failure_handling});
+    // A framework with a launcher names the job that it scales.
+    const bool has_launcher = std::any_of(pipeline.begin(), pipeline.end(), [&](const auto& plugin) {
+        return plugin->is_on(runtime) && plugin->policy() && !plugin->policy()->scaled_job.empty();
+    });
+    if (has_launcher)
+        found.push_back({"spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart",
+                         Rule::replaced_failure_handling});
     return found;
 }
 

@@ -6,6 +6,7 @@
 #include "api/json.hpp"
 #include "api/warnings.hpp"
 #include "runtime/active_plugins.hpp"
+#include "runtime/pipeline.hpp"
 
 /// What admission says of a runtime's failure policy. Of TrainJobs: failure_policy_checks and
 /// failure_policy_warnings.
@@ -23,6 +24,6 @@ std::vector<FailurePolicyFault> faults_of_failure_policy(const api::Json& runtim
                                                          const ActivePlugins& plugins);
 
 /// Returns what the author of the policy may not expect.
-std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime);
+std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime, const Pipeline& pipeline);
 
 }  // namespace runtime

@@ -28,7 +28,7 @@ void progress_deadline_is_valid(const ValidationContext& review, FieldErrors& er
 }
 
 constexpr Check checks[] = {
-    {Rule::progress_deadline, progress_deadline_is_valid, Wants::job, true},
+    {Rule::progress_deadline, progress_deadline_is_valid, RuleInput::job, true},
 };
 
 void warn_of_unwatched_progress(const ValidationContext& review, api::Warnings& warnings) {
@@ -40,7 +40,7 @@ void warn_of_unwatched_progress(const ValidationContext& review, api::Warnings& 
 }
 
 constexpr Warner warners[] = {
-    {Rule::progress_unwatched, warn_of_unwatched_progress, Wants::job, true},
+    {Rule::progress_unwatched, warn_of_unwatched_progress, RuleInput::job, true},
 };
 
 }  // namespace

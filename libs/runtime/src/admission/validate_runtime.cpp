@@ -175,9 +175,10 @@ std::string warning_of_ttl(const Json& object, const Json& before) {
            " counts for TrainJobs that begin now; others keep the longer TTL of then and now";
 }
 
-std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, const Json& before) {
-    std::vector<api::Warning> now = warnings_of_failure_policy(object);
-    const auto known = warnings_of_failure_policy(before);
+std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, const Json& before,
+                                                         const Pipeline& pipeline) {
+    std::vector<api::Warning> now = warnings_of_failure_policy(object, pipeline);
+    const auto known = warnings_of_failure_policy(before, pipeline);
     std::erase_if(now, [&](const api::Warning& each) {
         return std::find(known.begin(), known.end(), each) != known.end();
     });
@@ -227,9 +228,9 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
              "spec.ttlSecondsAfterFinished");
     if (std::string text = warning_of_ttl(object, before); !text.empty())
         warn(Rule::ttl_changed, std::move(text));
-    if (findings.errors.empty())
-        for (api::Warning& warning : new_warnings_of_failure_policy(object, before))
-            findings.warnings.push_back(std::move(warning));
+    if (result.errors.empty())
+        for (api::Warning& warning : new_warnings_of_failure_policy(object, before, pipeline))
+            result.warnings.push_back(std::move(warning));
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));

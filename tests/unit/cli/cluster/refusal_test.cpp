@@ -143,7 +143,7 @@ TEST_CASE("an error of the cluster has its remedy in one line", "[cluster]") {
     for (const Row& row : rows) CHECK(cli::advised(row.error, row.key).message == row.message);
 }
 
-TEST_CASE("a cluster with another version of TrainJobs, or with none, is told apart", "[cluster]") {
+TEST_CASE("a cluster with another version of TrainJobs, or with none, is recognized", "[cluster]") {
     const api::Error no_page = {.code = api::Errc::not_found, .message = "404 page not found"};
     const auto group = [](const char* versions) { return std::string(R"({"versions": )") + versions + "}"; };
     struct Row {

@@ -178,37 +178,36 @@ TEST_CASE("Pods that follow members need room beside them, but no scheduler wait
 #define POD(cpu)                                                                                     \
     "template: {spec: {template: {spec: {containers: [{name: node, image: i, resources: {requests: " \
     "{cpu: " #cpu "}}}]}}}}"
-    const Case cases[] =
-        {
-            {"a launcher that waits for nodes",
-             "[{name: node, " POD(10) "}, {name: launcher, dependsOn: [{name: node, status: Ready}], " POD(
-                 1) "}]",
-             "", "node launcher", "cpu=21"},
-            {"a chain of them",
-             "[{name: node, " POD(10) "}, {name: b, dependsOn: [{name: node, status: Ready}], " POD(
-                 1) "}, {name: c, dependsOn: [{name: b, status: Ready}], " POD(2) "}]",
-             "", "node b c", "cpu=23"},
-            {"with replicas",
-             "[{name: node, " POD(
-                 10) "}, {name: b, replicas: 3, dependsOn: [{name: node, status: Ready}], " POD(1) "}]",
-             "", "node b", "cpu=23"},
-            {"not those that wait for the end of members",
-             "[{name: node, " POD(10) "}, {name: report, dependsOn: [{name: node, status: Complete}], " POD(
-                 1) "}, {name: c, dependsOn: [{name: report, status: Ready}], " POD(2) "}]",
-             "", "node", "cpu=20"},
-            {"not those that wait for the end of another follower",
-             "[{name: node, " POD(10) "}, {name: b, dependsOn: [{name: node, status: Ready}], " POD(
-                 1) "}, {name: c, dependsOn: [{name: node, status: Ready}, {name: b, status: "
-                    "Complete}], " POD(2) "}]",
-             "", "node b", "cpu=21"},
-            {"not what has come before",
-             "[{name: init, " POD(5) "}, {name: node, dependsOn: [{name: init, status: Complete}], " POD(
-                 10) "}, {name: b, dependsOn: [{name: init, status: Complete}, {name: node, status: "
-                     "Ready}], " POD(1) "}]",
-             "", "node b", "cpu=21"},
-            {"one by one", "[{name: a, " POD(5) "}, {name: node, " POD(10) "}, {name: b, " POD(1) "}]",
-             "{startupPolicyOrder: InOrder}", "node b", "cpu=21"},
-        };
+    const Case cases[] = {
+        {"a launcher that waits for nodes",
+         "[{name: node, " POD(10) "}, {name: launcher, dependsOn: [{name: node, status: Ready}], " POD(
+             1) "}]",
+         "", "node launcher", "cpu=21"},
+        {"a chain of them",
+         "[{name: node, " POD(10) "}, {name: b, dependsOn: [{name: node, status: Ready}], " POD(
+             1) "}, {name: c, dependsOn: [{name: b, status: Ready}], " POD(2) "}]",
+         "", "node b c", "cpu=23"},
+        {"with replicas",
+         "[{name: node, " POD(10) "}, {name: b, replicas: 3, dependsOn: [{name: node, status: Ready}], " POD(
+             1) "}]",
+         "", "node b", "cpu=23"},
+        {"not those that wait for the end of members",
+         "[{name: node, " POD(10) "}, {name: report, dependsOn: [{name: node, status: Complete}], " POD(
+             1) "}, {name: c, dependsOn: [{name: report, status: Ready}], " POD(2) "}]",
+         "", "node", "cpu=20"},
+        {"not those that wait for the end of another follower",
+         "[{name: node, " POD(10) "}, {name: b, dependsOn: [{name: node, status: Ready}], " POD(
+             1) "}, {name: c, dependsOn: [{name: node, status: Ready}, {name: b, status: "
+                "Complete}], " POD(2) "}]",
+         "", "node b", "cpu=21"},
+        {"not what has come before",
+         "[{name: init, " POD(5) "}, {name: node, dependsOn: [{name: init, status: Complete}], " POD(
+             10) "}, {name: b, dependsOn: [{name: init, status: Complete}, {name: node, status: "
+                 "Ready}], " POD(1) "}]",
+         "", "node b", "cpu=21"},
+        {"one by one", "[{name: a, " POD(5) "}, {name: node, " POD(10) "}, {name: b, " POD(1) "}]",
+         "{startupPolicyOrder: InOrder}", "node b", "cpu=21"},
+    };
 #undef POD
     for (const char* policy : {"coscheduling", "volcano"})
         for (const Case& c : cases) {

@@ -96,7 +96,8 @@ TEST_CASE("the settings of YuniKorn are labels and parameters of the Pods", "[ga
         }
 }
 
-TEST_CASE("jobs before the nodes are applications of their own, and those that follow have room beside them", "[gang]") {
+TEST_CASE("jobs before the nodes are applications of their own, and those that follow have room beside them",
+          "[gang]") {
 #define POD "template: {spec: {template: {spec: {containers: [{name: node, image: i}]}}}}"
     const Json job_set = job_set_of(
         changed(gang_runtime("yunikorn"),

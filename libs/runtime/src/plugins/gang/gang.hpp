@@ -31,16 +31,17 @@ void add_request_needs(const NeedsContext& context, Needs& needs);
 /// Adds the needs of the PodGroup of the TrainJob's name, and of its `minResources`.
 void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs);
 
-/// Returns the jobs whose Pods start at the same time as those of job `first`, in order: members all. Takes time
-/// and memory in proportion to the size of the dependencies.
+/// Returns the jobs whose Pods start at the same time as those of job `first`, in order: members all. Takes
+/// time and memory in proportion to the size of the dependencies.
 Gang started_with(const Info& info, std::size_t first);
 
 /// Returns the jobs whose Pods belong to the gang, in order: those that start with the job called "node", or
 /// else with the one that trains, and those that follow them.
 Gang gang_of(Info& info);
 
-/// Returns how many Pods of each of these jobs need room at the same time, and what the scheduler reserves for one
-/// of them. Fails if a quantity cannot be read, or if all together are more Pods than an int32 can count.
+/// Returns how many Pods of each of these jobs need room at the same time, and what the scheduler reserves
+/// for one of them. Fails if a quantity cannot be read, or if all together are more Pods than an int32 can
+/// count.
 api::Result<std::vector<GangRoom>> gang_room(const Inputs& inputs, const Info& info, const Gang& gang);
 
 /// Returns the only priority class of the Pods that have one, or "". Fails if there are several. `scheduler`

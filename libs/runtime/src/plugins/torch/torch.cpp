@@ -49,7 +49,7 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     return has_tpus(resources) ? std::string("1") : cpu_count;
 }
 
-// What the agents of all nodes are told.
+// The settings of the agents of all nodes.
 struct Agents {
     std::string job = {};
     std::string nodes = {};

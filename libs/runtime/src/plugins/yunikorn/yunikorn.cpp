@@ -172,8 +172,7 @@ private:
         return review.runtime["spec"]["template"]["metadata"]["annotations"][queue_key];
     }
 
-    static api::Result<> make_application(const Inputs& inputs, Info& info,
-                                          const Gang& gang,
+    static api::Result<> make_application(const Inputs& inputs, Info& info, const Gang& gang,
                                           const std::string& application, const std::string& queue,
                                           const std::string& parameters) {
         const auto rooms = gang_room(inputs, info, gang);
