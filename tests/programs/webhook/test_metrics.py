@@ -107,7 +107,7 @@ def test_warnings_are_counted_by_rule_once_for_each_review(webhook):
 
 
 def restored(webhook):
-    return {(field, cause): webhook.metric(f'signalbox_admission_fields_restored_total{{field="{field}",cause="{cause}"}}')
+    return {(field, cause): webhook.metric(f'signalbox_admission_fields_restored_total{{cause="{cause}",field="{field}"}}')
             for field, cause in (("trainer", "typed_client"), ("failurePolicy", "typed_client"), ("other", "typed_client"),
                                  ("runtimePatches", "typed_client"), ("runtimePatches", "reapply"))}
 
