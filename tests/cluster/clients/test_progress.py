@@ -76,6 +76,23 @@ def test_the_callback_of_transformers_reports_with_what_a_pod_is_given(server, r
     assert stored["estimatedRemainingSeconds"] == 0 and stored["metrics"] == [{"name": "loss", "value": "0.25"}]
 
 
+def test_reports_cause_no_reconcile(server, installed, rest, pod, admin):
+    """Their events reach the reconciler's watch before that of the label, which causes one."""
+    to = (server.port_of("progress"), f"signalbox-progress.{NAMESPACE}.svc",
+          pod_reports.ca_of(admin.get("secrets", "signalbox-progress-cert", NAMESPACE)), rest.namespace, "training")
+    token = pod_reports.token_of(rest, pod, pod_reports.audience_of(rest.namespace, "training"))
+    assert pod_reports.report(*to, token, 0)[0] == 200
+    installed.wait_until_idle()
+    before = installed.reconciler.metric("signalbox_reconciles_total")
+    for percentage in range(1, 4):
+        assert pod_reports.report(*to, token, percentage)[0] == 200
+        wait_for("its write", lambda p=percentage: progress(rest)["progressPercentage"] == p)
+    rest.patch("trainjobs", "training", {"metadata": {"labels": {"seen": "all"}}})
+    wait_for("a reconcile", lambda: installed.reconciler.metric("signalbox_reconciles_total") > before)
+    installed.wait_until_idle()
+    assert installed.reconciler.metric("signalbox_reconciles_total") == before + 1
+
+
 def test_pods_of_another_train_job_or_of_none_may_not_report(server, rest, pod, admin):
     namespace = rest.namespace
     ca = pod_reports.ca_of(admin.get("secrets", "signalbox-progress-cert", NAMESPACE))
