@@ -29,7 +29,7 @@ function(add_program name app)
     target_link_libraries(${name} PRIVATE ${app} project_options)
 endfunction()
 
-# describe_test(name PART... [NEEDS preset/target|control-plane|kueue ...] [MINUTES n])
+# describe_test(name PART... [NEEDS preset/target|control-plane|kueue|coscheduling ...] [MINUTES n])
 #
 # Sets the labels that scripts/test reads: the part that the test belongs to, "needs:dev/api_tests" for targets to build first,
 # and "minutes:2.5" for its budget on two idle cores, beyond which scripts/test warns.

@@ -146,7 +146,7 @@ net::HttpRequest request(const std::string& path, const char* operation, const J
                {"name", "language-model"},
                {"namespace", "research"},
                {"operation", operation},
-               {"userInfo", Json::object({{"username", "someone@example.com"},
+               {"userInfo", Json::object({{"username", "ana@example.com"},
                                           {"groups", Json::array({"system:authenticated"})}})},
                {"object", object},
                {"oldObject", old},

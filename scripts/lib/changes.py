@@ -19,6 +19,8 @@ PLACES = [
     (r"tests/model/", r"model|cluster\.lifecycle|guard\.mutations"),
     (r"tests/programs/(\w+)/", r"programs\.\1"),
     (r"tests/cluster/operations/manifests/", r"cluster\.manifests"),
+    (r"tests/cluster/scheduling/coscheduling/", r"cluster\.coscheduling"),
+    (r"tests/cluster/scheduling/conftest.py", r"cluster\.(scheduling|coscheduling)"),
     (r"tests/cluster/operations/conftest.py", r"cluster\.(manifests|operations)"),
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),
     (r"tests/cluster/conftest.py", r"cluster\."),

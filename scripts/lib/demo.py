@@ -1,4 +1,4 @@
-"""The demo: a real control plane with both programs, and four TrainJobs."""
+"""The demo: a real control plane with both programs and the server of progress, and TrainJobs with five stories."""
 
 import signal
 
@@ -16,10 +16,11 @@ import traceback  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "bed"))
 
+import progress_deployment  # noqa: E402
 from controlplane import ControlPlane  # noqa: E402
 from deployment import Signalbox  # noqa: E402
 from rest import Rest  # noqa: E402
-from stories import STORIES  # noqa: E402
+from stories import STORIES, Scene  # noqa: E402
 from timeline import BOLD, RED, StoryFailed, paint  # noqa: E402
 
 
@@ -66,23 +67,27 @@ class Steps:
         return time.monotonic() - self._began
 
 
-def tell(control_plane, signalbox, keep):
+def tell(control_plane, signalbox, programs, options):
+    """`programs`: gets what it starts and `signalbox` does not stop."""
     step = Steps()
     print(paint("Setting the scene", BOLD))
     step("start etcd, kube-apiserver, controller manager, scheduler, JobSet controller and four nodes",
          control_plane.start)
     step("install CRDs, RBAC and webhook configurations from manifests/", signalbox.install)
-    step("start signalbox-webhook under its service account", signalbox.start_webhook)
+    step("start signalbox-webhook under its service account", lambda: signalbox.start_webhook(progress_deployment.GATE))
     signalbox.configure_webhooks()
     step("install the runtimes from manifests/runtimes", signalbox.install_runtimes)
-    step("start signalbox-reconciler under its service account", signalbox.start_reconciler)
+    progress = step("start signalbox-webhook --serve=progress under its service account",
+                    lambda: progress_deployment.start(control_plane, options.binaries))
+    programs.append(progress)
+    step("start signalbox-reconciler under its service account", lambda: signalbox.start_reconciler(progress_deployment.GATE))
     print()
-    rest = Rest(control_plane.kubeconfig)
+    scene = Scene(control_plane, Rest(control_plane.kubeconfig), progress, options.binaries)
     for number, story in enumerate(STORIES, start=1):
-        story(rest, number)
-    print(paint(f"All four stories ended as they should, {step.total():.0f} s in all.", BOLD))
-    what_next(control_plane, signalbox.binaries, keep)
-    while keep:
+        story(scene, number)
+    print(paint(f"All five stories ended as they should, {step.total():.0f} s in all.", BOLD))
+    what_next(control_plane, signalbox.binaries, options.keep)
+    while options.keep:
         signal.pause()
 
 
@@ -123,11 +128,12 @@ def main():
     control_plane = ControlPlane()
     signalbox = Signalbox(control_plane, options.binaries)
     signals = Signals()
+    programs = []
     failure = None
     try:
         try:
             signals.listen()
-            tell(control_plane, signalbox, options.keep)
+            tell(control_plane, signalbox, programs, options)
         finally:
             signals.hold()
     except Interrupted:
@@ -138,7 +144,7 @@ def main():
         failure = f"{type(error).__name__}: {error}"
         if os.environ.get("SIGNALBOX_DEBUG"):
             traceback.print_exc()
-    problems = signalbox.stop()
+    problems = signalbox.stop() + [problem for program in programs for problem in program.stop()]
     if signals.received:
         control_plane.keep_logs = False
     elif failure or problems:

@@ -16,7 +16,7 @@ import changes
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEV = ROOT / "build" / "dev"
 # Minutes on two idle cores when nothing has changed since the last run.
-BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.3, "the control plane's programs": 0.2, "Kueue": 0.1, "clang-tidy": 0.5,
+BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.3, "the control plane's programs": 0.2, "Kueue": 0.1, "Coscheduling": 0.1, "clang-tidy": 0.5,
            "unit (sum)": 2, "guard (sum)": 0.5, "fuzz (sum)": 0.6}
 RESULT = re.compile(r"\s*\d+/\d+ Test +#\d+: (\S+) \.+\S*\s+.*?([\d.]+) sec")
 TOTALS = re.compile(r"\d+% tests passed")
@@ -89,6 +89,8 @@ def builds(tests, targets=None):
         yield "the control plane's programs", lambda: run("scripts/cluster", "build")
     if "kueue" in targets:
         yield "Kueue", lambda: run("scripts/cluster", "build", "--kueue")
+    if "coscheduling" in targets:
+        yield "Coscheduling", lambda: run("scripts/cluster", "build", "--coscheduling")
 
 
 def build(preset, targets):

@@ -1,7 +1,21 @@
 """The demo's stories: each submits a TrainJob as a data scientist would, and follows it until it ends."""
 
+import pathlib
+import subprocess
+import tempfile
+import typing
+
 from jobs import train_job
+from progress_deployment import GUIDE, run
 from timeline import BOLD, DIM, GREEN, StoryFailed, Timeline, paint
+
+
+class Scene(typing.NamedTuple):
+    """What the stories play in."""
+    control_plane: typing.Any
+    rest: typing.Any
+    progress: typing.Any  # the server of reports
+    binaries: pathlib.Path
 
 
 def finish(timeline, text):
@@ -9,18 +23,20 @@ def finish(timeline, text):
     print()
 
 
-def heading(number, text, job):
+def heading(number, text, *jobs):
     print(paint(f"{number}. {text}", BOLD))
-    nodes = job["spec"]["trainer"]["numNodes"]
-    details = [f"runtime {job['spec']['runtimeRef']['name']}", f"{nodes} node{'s' if nodes != 1 else ''}"]
-    if "activeDeadlineSeconds" in job["spec"]:
-        details.append(f"activeDeadlineSeconds: {job['spec']['activeDeadlineSeconds']}")
-    if job["spec"].get("suspend"):
-        details.append("suspend: true")
-    print(paint(f"   TrainJob {job['metadata']['name']}: {', '.join(details)}", DIM), flush=True)
+    for job in jobs:
+        nodes = job["spec"]["trainer"]["numNodes"]
+        details = [f"runtime {job['spec']['runtimeRef']['name']}", f"{nodes} node{'s' if nodes != 1 else ''}"]
+        if "activeDeadlineSeconds" in job["spec"]:
+            details.append(f"activeDeadlineSeconds: {job['spec']['activeDeadlineSeconds']}")
+        if job["spec"].get("suspend"):
+            details.append("suspend: true")
+        print(paint(f"   TrainJob {job['metadata']['name']}: {', '.join(details)}", DIM), flush=True)
 
 
-def to_complete(rest, number):
+def to_complete(scene, number):
+    rest = scene.rest
     job = train_job("mnist", "torch-distributed", seconds=3, nodes=4)
     heading(number, "Four nodes of PyTorch, to the end", job)
     timeline = Timeline(rest, "mnist")
@@ -32,7 +48,8 @@ def to_complete(rest, number):
     finish(timeline, f"four pods ran on {len(names)} nodes and the TrainJob is Complete")
 
 
-def past_its_deadline(rest, number):
+def past_its_deadline(scene, number):
+    rest = scene.rest
     job = train_job("runaway", "torch-distributed", seconds="never", nodes=4, activeDeadlineSeconds=5)
     heading(number, "A job that would never end, with a deadline", job)
     timeline = Timeline(rest, "runaway")
@@ -42,7 +59,8 @@ def past_its_deadline(rest, number):
     finish(timeline, "ended by its deadline, and its pods are gone")
 
 
-def suspended_and_resumed(rest, number):
+def suspended_and_resumed(scene, number):
+    rest = scene.rest
     job = train_job("patient", "torch-distributed", seconds=2, nodes=2, suspend=True)
     heading(number, "Submitted suspended, resumed later", job)
     timeline = Timeline(rest, "patient")
@@ -55,7 +73,8 @@ def suspended_and_resumed(rest, number):
     finish(timeline, "held back without a pod, then resumed to Complete")
 
 
-def tidied_up(rest, number):
+def tidied_up(scene, number):
+    rest = scene.rest
     runtime = rest.get("clustertrainingruntimes", "torch-distributed")
     short_lived = {
         "apiVersion": runtime["apiVersion"],
@@ -74,4 +93,40 @@ def tidied_up(rest, number):
     finish(timeline, "removed when its time to live was over, with everything it owned")
 
 
-STORIES = (to_complete, past_its_deadline, suspended_and_resumed, tidied_up)
+def train(scene, timeline, script):
+    """Runs training code in place of the container of the TrainJob's Pod: the nodes only pretend to run containers."""
+    with tempfile.TemporaryDirectory(dir=scene.control_plane.directory) as folder:
+        printed = run(script, scene.rest, timeline.pods[0], scene.progress, folder)
+    if printed:
+        raise StoryFailed(f"{timeline.name}: {printed}")
+
+
+def explained(scene, name):
+    """Returns the lines about progress of `kubectl trainjob explain`."""
+    text = subprocess.run([scene.binaries / "kubectl-trainjob", "explain", f"default/{name}", "--kubeconfig", scene.control_plane.kubeconfig],
+                          check=True, capture_output=True, text=True).stdout
+    return text[text.index("Progress  "):text.index("Deadline  ")].splitlines()
+
+
+def progress_and_a_hang(scene, number):
+    jobs = [train_job(name, "torch-distributed", seconds="never", nodes=1) for name in ("diligent", "stuck")]
+    heading(number, "Progress, and a job that hangs", *jobs)
+    for job in jobs:
+        scene.rest.create(job)
+    diligent, stuck = (Timeline(scene.rest, job["metadata"]["name"]) for job in jobs)
+    for timeline in (diligent, stuck):
+        timeline.until("with a running pod", lambda t: [pod for pod in t.pods if pod["status"].get("phase") == "Running"])
+    diligent.note("docs/progress.md has the script that now trains in its pod", DIM)
+    train(scene, diligent, GUIDE)
+    diligent.until("at 100 %", lambda t: t.percentage() == 100)
+    stuck.note("the same script, but it hangs after its first step", DIM)
+    train(scene, stuck, GUIDE[:GUIDE.index("steps, reported")] + "report(25, loss=1.0, step=1)")
+    stuck.until("at 25 %", lambda t: t.percentage() == 25)
+    stuck.while_looking(3, "at 25 %", lambda t: t.percentage() == 25)
+    stuck.note("kubectl trainjob explain stuck", DIM)
+    for line in explained(scene, "stuck"):
+        stuck.note(f"  {line}")
+    finish(stuck, "both reported with their pods' tokens, and one shows for how long it has made no progress")
+
+
+STORIES = (to_complete, past_its_deadline, suspended_and_resumed, tidied_up, progress_and_a_hang)

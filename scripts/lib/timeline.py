@@ -39,6 +39,7 @@ class Timeline:
         self._say("state", self._state())
         self._say("jobset", self._job_set(self.job_set))
         self._say("pods", self._pods())
+        self._say("progress", self._progress())
 
     def until(self, what, condition, timeout=30):
         """Polls until condition(self) holds. Raises StoryFailed if it does not within `timeout` seconds."""
@@ -89,6 +90,16 @@ class Timeline:
         last = found[-1]
         state = last["type"] if last["status"] == "True" else f"not {last['type']}"
         return f"TrainJob  {state} ({last['reason']})" + (f": {last['message']}" if last["message"] else "")
+
+    def percentage(self):
+        """Returns the reported percentage; None before the first report."""
+        return (self.job or {}).get("status", {}).get("trainerStatus", {}).get("progressPercentage")
+
+    def _progress(self):
+        if self.percentage() is None:
+            return "progress  none"
+        metrics = self.job["status"]["trainerStatus"].get("metrics", [])
+        return f"progress  {self.percentage()} %" + "".join(f", {metric['name']} {metric['value']}" for metric in metrics)
 
     @staticmethod
     def _job_set(job_set):

@@ -2,6 +2,9 @@
 
 import json
 
+import yaml
+
+from controlplane.binaries import build_coscheduling
 from rest import wait_for
 
 GROUPS = {
@@ -11,8 +14,9 @@ GROUPS = {
 
 
 def install_pod_groups(rest):
-    for group, version in GROUPS.values():
-        rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _definition(group, version))
+    file = build_coscheduling() / "coscheduling-config" / "coscheduling" / "crd.yaml"
+    for definition in (yaml.safe_load(file.read_text()), _definition(*GROUPS["volcano"])):
+        rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
     for group, version in GROUPS.values():
         wait_for(f"PodGroups of {group}", lambda: _served(rest, group, version))
 
@@ -31,7 +35,7 @@ def said_of(signalbox, group):
 
 
 def _definition(group, version):
-    """Returns a minimal CRD; the schedulers define what a PodGroup holds."""
+    """Returns a minimal CRD; the scheduler defines what a PodGroup holds."""
     keep = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

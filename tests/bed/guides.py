@@ -107,16 +107,16 @@ class Reader:
     def _do(self, step):
         wanted = pattern_of(step.output)
 
-        def as_told():
+        def as_written():
             status, printed = self._run(step.command)
             good = bool(wanted.fullmatch(printed)) if step.output.strip() else status == 0
             if status != 0:
                 good = good and bool(re.search(r"(?m)^(Error|error|The )", step.output))
             return good or Unlike(step, printed)
         if LOOKS.match(step.command):
-            wait_for(f"line {step.line}, {step.command}", as_told, timeout=60, interval=0.5)
+            wait_for(f"line {step.line}, {step.command}", as_written, timeout=60, interval=0.5)
         else:
-            outcome = as_told()
+            outcome = as_written()
             assert outcome, outcome
 
     def _run(self, command, text=None):

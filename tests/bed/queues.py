@@ -249,10 +249,10 @@ class SideBySide:
         values = dict.fromkeys(item.callspec.params[parameter] for item in request.session.items
                                if item.path == request.path and parameter in getattr(getattr(item, "callspec", None), "params", ()))
         self._pool = concurrent.futures.ThreadPoolExecutor(len(values))
-        self._told = {value: self._pool.submit(tell, value) for value in values}
+        self._results = {value: self._pool.submit(tell, value) for value in values}
 
     def result(self, value):
-        return self._told[value].result()
+        return self._results[value].result()
 
     def __enter__(self):
         return self

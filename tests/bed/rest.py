@@ -33,6 +33,8 @@ GROUPS = {
     "limitranges": "api/v1",
     "persistentvolumes": "api/v1",
     "persistentvolumeclaims": "api/v1",
+    "podgroups": "apis/scheduling.x-k8s.io/v1alpha1",
+    "priorityclasses": "apis/scheduling.k8s.io/v1",
     "workloads": "apis/kueue.x-k8s.io/v1beta2",
     "localqueues": "apis/kueue.x-k8s.io/v1beta2",
     "clusterqueues": "apis/kueue.x-k8s.io/v1beta2",
@@ -41,7 +43,7 @@ GROUPS = {
     "workloadpriorityclasses": "apis/kueue.x-k8s.io/v1beta2",
 }
 CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces", "persistentvolumes", "clusterqueues", "resourceflavors", "topologies",
-                  "workloadpriorityclasses"}
+                  "workloadpriorityclasses", "priorityclasses"}
 
 
 class ApiError(Exception):

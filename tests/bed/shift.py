@@ -1,5 +1,7 @@
 """The TrainJobs of a typical day in half a minute, for tests of metrics and logs."""
 
+import pod_reports
+from deployment import NAMESPACE
 from jobs import runtime, train_job
 from rest import ApiError, conditions, true_conditions, wait_for
 
@@ -19,8 +21,20 @@ def prepare(rest):
     rest.create(broken)
 
 
-def shift(rest, number=0):
-    """Runs one TrainJob for each outcome. Returns {outcome: its UID} when all have happened; one runs on, and one is still suspended."""
+def report(rest, progress, pod, times):
+    """Sends reports of the Pod to the server of progress, and one with a token of another TrainJob."""
+    secret = rest.get("secrets", "signalbox-progress-cert", NAMESPACE)
+    name, namespace = pod["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"], pod["metadata"]["namespace"]
+    to = (progress.port_of("progress"), f"signalbox-progress.{NAMESPACE}.svc", pod_reports.ca_of(secret), namespace)
+    token = pod_reports.token_of(rest, pod, pod_reports.audience_of(namespace, name))
+    for percentage in range(times):
+        assert pod_reports.report(*to, name, token, percentage)[0] == 200
+    assert pod_reports.report(*to, "another", token)[0] == 403
+
+
+def shift(rest, number=0, progress=None):
+    """Runs one TrainJob for each outcome. Returns {outcome: its UID} when all have happened; one runs on, and one is still suspended. With
+    a server of progress, the one that runs on reports."""
     made = {}
 
     def submit(fate, runtime_name="shift", **wishes):
@@ -43,6 +57,8 @@ def shift(rest, number=0):
     until(rest, failed, "Failed")
     until(rest, suspended, "Suspended")
     wait_for("Created=False", lambda: conditions(rest.get("trainjobs", blocked)).get("Created", {}).get("status") == "False")
-    wait_for("its pod", lambda: rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={running}"))
+    pod, = wait_for("its pod", lambda: rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={running}"))
+    if progress:
+        report(rest, progress, pod, 5 * (1 + number % 3))
     wait_for("the TTL", lambda: rest.get("trainjobs", late) is None, 60)
     return made

@@ -110,6 +110,12 @@ std::uint64_t weight_of_all(const std::vector<Json>& objects) {
 bool may_be_admitted(std::string_view kind) {
     constexpr std::string_view kinds[] = {"must be auto, cpu, gpu or a number",
                                           "coscheduling and volcano exclude each other",
+                                          "coscheduling and yunikorn exclude each other",
+                                          "volcano and yunikorn exclude each other",
+                                          "must be 1 to # letters, digits",
+                                          "has at most # jobs under podGroupPolicy.yunikorn",
+                                          "\" must be \"yunikorn\" or unset",
+                                          "its Pods and those that start with it have tolerations",
                                           "of Secret kubeflow-system/ca is",
                                           "the host file of so many nodes does not fit",
                                           "is too large to be given to",

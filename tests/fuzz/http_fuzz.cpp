@@ -61,9 +61,9 @@ void check_answer(const api::AdmissionRequest& request, const api::Verdict& verd
     MUST_HOLD(api::parse_json(answer.body).has_value());
     std::string text;
     append_response(text, answer, false, false);
-    net::HttpResponse heard;
-    net::ResponseParser parser(heard, false);
-    MUST_HOLD(parser.feed(text) == text.size() && parser.done() && heard.body == answer.body);
+    net::HttpResponse parsed;
+    net::ResponseParser parser(parsed, false);
+    MUST_HOLD(parser.feed(text) == text.size() && parser.done() && parsed.body == answer.body);
 }
 
 void review(std::string_view body) {

@@ -65,9 +65,9 @@ void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
 
 // Removes combinations that are denied in a runtime, and values that only the CRD's CEL rules deny.
 void settle_policies(SchemaValues& values, Json& runtime_spec) {
-    if (Json* gang = runtime_spec.find("podGroupPolicy");
-        gang && gang->contains("coscheduling") && gang->contains("volcano") && values.mostly())
-        gang->erase(values.maybe(50) ? "coscheduling" : "volcano");
+    if (Json* gang = runtime_spec.find("podGroupPolicy"); gang && gang->is_object() && values.mostly())
+        while (gang->members().size() > 1)
+            gang->erase(std::string(gang->members().begin()[values.below(gang->members().size())].first));
     constexpr std::string_view keywords[] = {"auto", "cpu", "gpu"};
     if (Json* processes = find_at(runtime_spec, {"mlPolicy", "torch", "numProcPerNode"});
         processes && !processes->is_integer() && values.mostly())

@@ -11,9 +11,9 @@
 namespace {
 
 using api::Json;
-using runtime::Findings;
+using runtime::ValidationResult;
 
-std::string check_findings(const Findings& findings) {
+std::string check_findings(const ValidationResult& findings) {
     for (const api::FieldError& error : findings.errors) {
         if (!is_path(error.field))
             return "an admission error without a path: " + error.field + ": " + error.detail;
@@ -25,7 +25,7 @@ std::string check_findings(const Findings& findings) {
 }
 
 // Returns an error that an update has and a create of the same object has not.
-std::string check_update(const Findings& created, const Findings& updated) {
+std::string check_update(const ValidationResult& created, const ValidationResult& updated) {
     if (created.errors.more() > 0) return {};  // the error may be one of those that are only counted
     for (const api::FieldError& error : updated.errors)
         if (std::find(created.errors.begin(), created.errors.end(), error) == created.errors.end())
@@ -35,12 +35,12 @@ std::string check_update(const Findings& created, const Findings& updated) {
 }
 
 std::string check_runtime(const Input& input, const runtime::Pipeline& pipeline, bool& admitted) {
-    const Findings created = runtime::validate_runtime(input.runtime, Json(), pipeline);
-    const Findings updated = runtime::validate_runtime(input.runtime, input.older_runtime, pipeline);
-    for (const Findings* findings : {&created, &updated})
+    const ValidationResult created = runtime::validate_runtime(input.runtime, Json(), pipeline);
+    const ValidationResult updated = runtime::validate_runtime(input.runtime, input.older_runtime, pipeline);
+    for (const ValidationResult* findings : {&created, &updated})
         if (auto broken = check_findings(*findings); !broken.empty()) return broken;
     if (auto broken = check_update(created, updated); !broken.empty()) return broken;
-    if (const Findings unchanged = runtime::validate_runtime(input.runtime, input.runtime, pipeline);
+    if (const ValidationResult unchanged = runtime::validate_runtime(input.runtime, input.runtime, pipeline);
         !unchanged.errors.empty()) {
         const api::FieldError& error = *unchanged.errors.begin();
         return "a runtime cannot stay what it is: " + error.field + ": " + error.detail;
@@ -85,10 +85,10 @@ std::string check_job(const Input& input, const runtime::Pipeline& pipeline, Sch
                                             .observed = shown},
                                            pipeline);
     };
-    const Findings created = review(Json(), &input.runtime);
-    const Findings updated = review(input.older_job, &input.runtime);
-    const Findings orphaned = review(input.older_job, nullptr);
-    for (const Findings* findings : {&created, &updated, &orphaned})
+    const ValidationResult created = review(Json(), &input.runtime);
+    const ValidationResult updated = review(input.older_job, &input.runtime);
+    const ValidationResult orphaned = review(input.older_job, nullptr);
+    for (const ValidationResult* findings : {&created, &updated, &orphaned})
         if (auto broken = check_findings(*findings); !broken.empty()) return broken;
     if (!review(input.job, nullptr).errors.empty()) return "a TrainJob cannot stay what it is";
     for (const Json* older : {&input.older_job, &input.job})

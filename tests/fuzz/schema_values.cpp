@@ -61,7 +61,8 @@ const std::set<std::string_view> important = {"args",
                                               "volcano",
                                               "volumeMounts",
                                               "volumes",
-                                              "xgboost"};
+                                              "xgboost",
+                                              "yunikorn"};
 
 constexpr auto names =
     std::to_array<std::string_view>({"node", "node", "node", "node", "dataset-initializer",

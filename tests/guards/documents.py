@@ -151,6 +151,8 @@ VERSIONS = [
     ("docs/tested.md", r"\| kubectl \| ([\d.]+)", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
     ("docs/tested.md", r"\| JobSet \| ([\d.]+)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
     ("docs/tested.md", r"\| Kueue \| ([\d.]+)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),
+    ("docs/tested.md", r"scheduler-plugins \| (\S+)", "tests/bed/coscheduling/go.mod", r"sigs\.k8s\.io/scheduler-plugins v(\S+)"),
+    ("docs/gang-scheduling.md", r"scheduler-plugins (\S+) as a second", "tests/bed/coscheduling/go.mod", r"sigs\.k8s\.io/scheduler-plugins v(\S+)"),
     ("docs/tested.md", r"Python SDK \| ([\d.]+)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
     ("docs/tested.md", r"\| Helm \| ([\d.]+)", "tests/bed/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
     ("docs/tested.md", r"Trainer's controller \| ([\d.]+)", "tests/bed/kueue/go.mod", r"kubeflow/trainer/v2 v([\d.]+)"),

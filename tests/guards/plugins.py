@@ -13,7 +13,7 @@ TESTS = ROOT / "tests/unit/runtime"
 # The plugin of the guide: tests build it, and no list of the tree has it.
 EXAMPLE = ROOT / "tests/unit/support/cases/relay.cpp"
 # Their names belong to libs/runtime/src/plugins and the order of the pipeline. Comments may give examples.
-FRAMEWORKS = re.compile(r'"(?:[^"\\]|\\.)*\b(?:mpi|torch|torchtune|jax|xgboost|flux|coscheduling|volcano|podgroups?)\b[^"]*"', re.IGNORECASE)
+FRAMEWORKS = re.compile(r'"(?:[^"\\]|\\.)*\b(?:mpi|torch|torchtune|jax|xgboost|flux|coscheduling|volcano|yunikorn|podgroups?)\b[^"]*"', re.IGNORECASE)
 
 
 def read(path):

@@ -6,7 +6,7 @@
 #include "api/meta.hpp"
 #include "api/names.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using kube::resources::cluster_training_runtimes;
@@ -266,7 +266,7 @@ Action complete_elsewhere() {
     return [](World& world) {
         set_conditions(
             R"([{"type":"Complete","status":"True","reason":"AllJobsCompleted","message":"","lastTransitionTime":")" +
-            api::format_time(world.agenda.wall_seconds()) + "\"}]")(world);
+            api::format_time(world.time.wall_seconds()) + "\"}]")(world);
     };
 }
 
@@ -321,12 +321,12 @@ Action once_suspended(Action act, std::chrono::milliseconds pause, Action next) 
         const auto job = stored ? api::parse_train_job(stored->object) : api::TrainJob();
         const bool rests = !job.jobs_status.empty() && !api::any_active(job.jobs_status);
         if (!rests || !api::is_true(job.conditions, api::condition::suspended)) {
-            world.agenda.after(1s, [=, &world] { once_suspended(act, pause, next)(world); });
+            world.time.after(1s, [=, &world] { once_suspended(act, pause, next)(world); });
             return;
         }
         act(world);
-        if (next) world.agenda.after(pause, [next, &world] { next(world); });
+        if (next) world.time.after(pause, [next, &world] { next(world); });
     };
 }
 
-}  // namespace faults
+}  // namespace model

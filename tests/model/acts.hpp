@@ -3,7 +3,7 @@
 #include "scenarios.hpp"
 
 /// The actions, changes and checks of which scenarios are made.
-namespace faults {
+namespace model {
 
 using api::Json;
 using kube::resources::job_sets;
@@ -157,4 +157,4 @@ Check runs_as_its_snapshot();
 /// Checks that the JobSet was created by that time.
 Check made_by(std::chrono::seconds after_start);
 
-}  // namespace faults
+}  // namespace model

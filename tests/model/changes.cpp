@@ -3,7 +3,7 @@
 #include "kube/client/job_requests.hpp"
 #include "scenario_lists.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using namespace ends;
@@ -168,4 +168,4 @@ std::vector<Scenario> changes() {
     };
 }
 
-}  // namespace faults
+}  // namespace model

@@ -5,7 +5,7 @@
 #include "api/job_set.hpp"
 #include "api/meta.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 Json parsed(const std::string& text) { return api::parse_json(text).value(); }
@@ -97,7 +97,8 @@ Check runs_as_it_says() {
 
 Check never_refused() {
     return [](const World& world) -> std::string {
-        return world.judge.events().contains("JobsCreationFailed") ? "the job was refused meanwhile" : "";
+        return world.invariants.events().contains("JobsCreationFailed") ? "the job was refused meanwhile"
+                                                                        : "";
     };
 }
 
@@ -194,4 +195,4 @@ Check made_by(std::chrono::seconds after_start) {
     };
 }
 
-}  // namespace faults
+}  // namespace model

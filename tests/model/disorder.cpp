@@ -4,7 +4,7 @@
 #include "acts.hpp"
 #include "wire.hpp"
 
-namespace faults {
+namespace model {
 
 Action limit(const char* kind, const char* refusal) {
     return [=](World& world) {
@@ -86,7 +86,7 @@ Action delay_job_set(std::chrono::seconds until) {
                 request.target.find("dryRun=All") != std::string::npos)
                 return std::nullopt;
             if (!std::exchange(*delayed, true))
-                world.agenda.at(VirtualTime::start + until, [&world, request] { world.api.handle(request); });
+                world.time.at(VirtualTime::start + until, [&world, request] { world.api.handle(request); });
             return failure(504, "Timeout", "the server was unable to return a response in the time allotted");
         };
     };
@@ -129,7 +129,7 @@ Action expect_no_condition() {
     return [](World& world) {
         const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         if (job && !job->object["status"]["conditions"].empty())
-            world.judge.complain("the job has conditions that it should not have");
+            world.invariants.complain("the job has conditions that it should not have");
     };
 }
 
@@ -139,7 +139,8 @@ Action expect_reason(const char* reason) {
         const auto conditions =
             job ? api::parse_train_job(job->object).conditions : std::vector<api::Condition>();
         const bool said = !conditions.empty() && conditions.back().reason == reason;
-        if (world.is_unharmed() && !said) world.judge.complain(std::string("the job does not say ") + reason);
+        if (world.is_unharmed() && !said)
+            world.invariants.complain(std::string("the job does not say ") + reason);
     };
 }
 
@@ -150,8 +151,8 @@ Action expect_job_set() {
             return change.type == Change::Type::added;
         });
         if (made && !world.api.find("jobsets.jobset.x-k8s.io", the_job))
-            world.judge.complain("the JobSet was deleted though no other may come");
+            world.invariants.complain("the JobSet was deleted though no other may come");
     };
 }
 
-}  // namespace faults
+}  // namespace model

@@ -1,6 +1,6 @@
 #include "fault.hpp"
 
-namespace faults {
+namespace model {
 
 std::string Fault::name() const {
     const std::string at = "write " + std::to_string(write);
@@ -34,4 +34,4 @@ std::string Fault::name() const {
     return "";
 }
 
-}  // namespace faults
+}  // namespace model

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <string>
 
-namespace faults {
+namespace model {
 
 /// The fault of one run. Writes are those of reconcilers without events, and reads are theirs without
 /// watches; both are counted from 0 in the order of sending.
@@ -47,4 +47,4 @@ struct Fault {
     }
 };
 
-}  // namespace faults
+}  // namespace model

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "surroundings.hpp"
+#include "environment.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using api::Json;
@@ -51,7 +51,7 @@ void GarbageCollector::changed(const Json& before, const Json& after) {
     const bool lost_finalizer = before["metadata"]["finalizers"] != after["metadata"]["finalizers"];
     if (planned_ || !(goes || owned_anew || lost_finalizer)) return;
     planned_ = true;
-    agenda_.after(lag_(), [this] {
+    time_.after(lag_(), [this] {
         planned_ = false;
         sweep();
     });
@@ -117,4 +117,4 @@ bool GarbageCollector::sweep() {
     return acted;
 }
 
-}  // namespace faults
+}  // namespace model

@@ -3,10 +3,10 @@
 
 #include "api/meta.hpp"
 #include "api/notes.hpp"
+#include "environment.hpp"
 #include "kube/client/job_requests.hpp"
-#include "surroundings.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using api::Json;
@@ -120,7 +120,7 @@ kube::Request as_controller(kube::Request request) {
 void JobSetController::changed(const Kind& kind, const api::ObjectKey& key, const Json& before,
                                const Json& after) {
     if (kind.resource == job_sets_name) {
-        agenda_.after(lag_(), [this, key, before, after] {
+        time_.after(lag_(), [this, key, before, after] {
             see(key, before, after);
             follow(key);
         });
@@ -148,7 +148,7 @@ void JobSetController::see(const api::ObjectKey& key, const Json& before, const 
 
 void JobSetController::plan(const api::ObjectKey& job_set) {
     if (!planned_.insert(job_set).second) return;
-    agenda_.after(lag_(), [this, job_set] {
+    time_.after(lag_(), [this, job_set] {
         planned_.erase(job_set);
         follow(job_set);
     });
@@ -182,9 +182,9 @@ void JobSetController::tell_of_refusal(const Json& job_set, const Reply& refusal
     event["involvedObject"] = Json::object({{"kind", "JobSet"}, {"name", meta.name}, {"uid", meta.uid}});
     event["type"] = "Warning";
     event["message"] = api::parse_json(refusal.body).value()["message"];
-    event["lastTimestamp"] = api::format_time(agenda_.wall_seconds());
+    event["lastTimestamp"] = api::format_time(time_.wall_seconds());
     api_.handle(as_controller(kube::create(kube::resources::events, event)));
-    agenda_.after(std::chrono::seconds(5), [this, key = meta.key()] { plan(key); });
+    time_.after(std::chrono::seconds(5), [this, key = meta.key()] { plan(key); });
 }
 
 bool JobSetController::waits_for_others(const Json& job_set, const Json& replicated_job) const {
@@ -295,7 +295,7 @@ void JobSetController::count(const api::ObjectKey& key) {
     }
     Json patch;
     patch["status"]["replicatedJobsStatus"] = std::move(list);
-    const api::Time now = agenda_.wall_seconds();
+    const api::Time now = time_.wall_seconds();
     if (!failed_job.is_null())
         handle_failure(job_set, failed_job, patch["status"]);
     else if (succeeded_jobs == wanted && wanted > 0)
@@ -306,7 +306,7 @@ void JobSetController::count(const api::ObjectKey& key) {
 
 // The first rule that matches, else a restart that counts.
 void JobSetController::handle_failure(const Json& job_set, const Json& job, Json& status) {
-    const api::Time now = agenda_.wall_seconds();
+    const api::Time now = time_.wall_seconds();
     const auto end = [&](const char* reason) {
         status["conditions"] = Json::array({condition("Failed", reason, "jobset failed", now)});
     };
@@ -333,7 +333,7 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     const std::string uid(after["metadata"]["uid"].as_string());
     if (suspended) {
         if (!before.is_null())
-            agenda_.after(grace, [this, key, uid] {
+            time_.after(grace, [this, key, uid] {
                 set_job_status(key, uid, Json::object({{"active", 0}, {"ready", 0}}));
             });
         return;
@@ -345,17 +345,17 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     const bool evicts = outcome == "evicted-once" && is_first;
     const bool fails = outcome == "failed" || evicts || (outcome == "failed-once" && is_first);
     const std::int64_t generation = after["metadata"]["generation"].int_or(0);
-    agenda_.after(lag_(), [this, key, uid] {
+    time_.after(lag_(), [this, key, uid] {
         set_job_status(key, uid, Json::object({{"active", 1}, {"ready", 1}}));
     });
     if (text == "never") return;
     const std::chrono::seconds run(text.empty() ? 5 : std::stoi(std::string(text)));
-    agenda_.after(std::chrono::milliseconds(300) + run, [this, key, uid, fails, evicts, generation] {
+    time_.after(std::chrono::milliseconds(300) + run, [this, key, uid, fails, evicts, generation] {
         const Stored* job = api_.find("jobs.batch", key);
         // A Job that was suspended meanwhile starts again.
         if (!job || job->object["metadata"]["generation"].int_or(0) != generation) return;
         Json status = Json::object({{"active", 0}, {"ready", 0}, {fails ? "failed" : "succeeded", 1}});
-        const api::Time now = agenda_.wall_seconds();
+        const api::Time now = time_.wall_seconds();
         status["conditions"] =
             Json::array({evicts ? evicted(job->object, now)
                                 : condition(fails ? "Failed" : "Complete", "Ended", "", now)});
@@ -373,4 +373,4 @@ void JobSetController::set_job_status(const api::ObjectKey& key, const std::stri
     api_.handle(as_controller(kube::merge_patch_status(jobs, key, std::move(patch))));
 }
 
-}  // namespace faults
+}  // namespace model

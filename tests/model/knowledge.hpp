@@ -5,10 +5,10 @@
 #include "api/meta.hpp"
 #include "api/time.hpp"
 
-namespace faults {
+namespace model {
 
 /// The state of an object in a line of a watch, or in an answer.
-struct Told {
+struct Seen {
     api::ObjectKey key = {};   ///< without a name: about no object
     std::string uid = {};      ///< empty: it does not exist
     std::string version = {};  ///< its resourceVersion, or that of the read
@@ -24,12 +24,12 @@ public:
         api::Time read = {};  ///< time of the last GET whose answer arrived
     };
 
-    void told(std::string_view resource, const Told& told) {
-        Object& object = objects_[{std::string(resource), told.key}];
+    void note(std::string_view resource, const Seen& seen) {
+        Object& object = objects_[{std::string(resource), seen.key}];
         // A watch may lag behind an answer.
-        if (is_older(told.version, object.version)) return;
-        object.uid = told.uid;
-        object.version = told.version;
+        if (is_older(seen.version, object.version)) return;
+        object.uid = seen.uid;
+        object.version = seen.version;
     }
     void read(std::string_view resource, const api::ObjectKey& key, api::Time at) {
         objects_[{std::string(resource), key}].read = at;
@@ -47,4 +47,4 @@ private:
     std::map<std::pair<std::string, api::ObjectKey>, Object> objects_;
 };
 
-}  // namespace faults
+}  // namespace model

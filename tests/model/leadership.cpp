@@ -1,6 +1,6 @@
 #include "leadership.hpp"
 
-namespace faults {
+namespace model {
 
 void Leadership::granted(int reconciler, kube::SteadyTime sent) {
     granted_[reconciler] = sent;
@@ -18,4 +18,4 @@ std::string Leadership::fault_of(int reconciler, bool writes, kube::SteadyTime n
     return "";
 }
 
-}  // namespace faults
+}  // namespace model

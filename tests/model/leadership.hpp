@@ -6,7 +6,7 @@
 #include "kube/client/clock.hpp"
 #include "kube/manager/lease_machine.hpp"
 
-namespace faults {
+namespace model {
 
 /// The reconcilers that may lead, by the API server's answers about the lease.
 class Leadership {
@@ -29,4 +29,4 @@ private:
     bool deleted_ = false;
 };
 
-}  // namespace faults
+}  // namespace model

@@ -1,7 +1,7 @@
 #include "acts.hpp"
 #include "scenario_lists.hpp"
 
-namespace faults {
+namespace model {
 
 using namespace ends;
 
@@ -119,4 +119,4 @@ std::vector<Scenario> time_limits() {
     };
 }
 
-}  // namespace faults
+}  // namespace model

@@ -1,7 +1,7 @@
 #include "acts.hpp"
 #include "scenario_lists.hpp"
 
-namespace faults {
+namespace model {
 
 using namespace ends;
 
@@ -223,4 +223,4 @@ std::vector<Scenario> suspending() {
     };
 }
 
-}  // namespace faults
+}  // namespace model

@@ -6,7 +6,7 @@
 #include "scenario_lists.hpp"
 #include "support/pod_groups.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using namespace ends;
@@ -170,7 +170,7 @@ std::vector<Scenario> other_objects() {
                 {{1s, make_runtime()},
                  {2s, make_job(patch_of_no_job())},
                  {45s, change_job(R"({"spec":{"runtimePatches":null}})")}},
-                // Nothing is corrected before a pass has said what is wrong.
+                // Nothing is corrected before a reconcile has said what is wrong.
                 {completed, "-JobsBuildFailed; no JobSet; no snapshot; 0 active"},
                 {"JobsBuildFailed", "AllJobsCompleted", "JobsCreationSucceeded"}},
                47s),
@@ -182,4 +182,4 @@ std::vector<Scenario> other_objects() {
     };
 }
 
-}  // namespace faults
+}  // namespace model

@@ -1,6 +1,6 @@
 #include "plans.hpp"
 
-namespace faults {
+namespace model {
 
 std::vector<Fault> plans(const World& recorded) {
     using What = Fault::Kind;
@@ -55,4 +55,4 @@ std::vector<Fault> plans(const World& recorded) {
     return all;
 }
 
-}  // namespace faults
+}  // namespace model

@@ -1,7 +1,7 @@
 #pragma once
 #include "scenarios.hpp"
 
-namespace faults {
+namespace model {
 
 /// Returns all faults to try on a scenario, by its run without faults: after each write a crash, each answer
 /// and each request lost, each write slow or rejected, each watch frozen at each older version until each
@@ -9,4 +9,4 @@ namespace faults {
 /// and with one that sees nothing new for a while after each change.
 std::vector<Fault> plans(const World& recorded);
 
-}  // namespace faults
+}  // namespace model

@@ -3,7 +3,7 @@
 #include "plans.hpp"
 #include "seeds.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 void expect_right(const std::string& name, const std::vector<std::string>& wrong, const World& world) {
@@ -57,4 +57,4 @@ TEST_CASE("a seed gives the same run again, to the last write") {
     }
 }
 
-}  // namespace faults
+}  // namespace model

@@ -2,7 +2,7 @@
 #include "acts.hpp"
 #include "scenario_lists.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using namespace ends;
@@ -213,4 +213,4 @@ std::vector<Scenario> run_policies() {
     return all;
 }
 
-}  // namespace faults
+}  // namespace model

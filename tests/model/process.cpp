@@ -9,7 +9,7 @@
 #include "leadership.hpp"
 #include "runtime/pipeline.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 namespace asio = boost::asio;
@@ -33,13 +33,13 @@ kube::Task<> ProcessClock::sleep_until(kube::SteadyTime when) {
     if (when <= now()) co_return;
     const Signal signal = make_signal(process_.context());
     Process& process = process_;
-    const auto entry = world_.agenda.at(when, [signal, &process] {
+    const auto entry = world_.time.at(when, [signal, &process] {
         if (!process.alive()) return;
         signal->cancel();
         process.poll();
     });
     co_await signal->async_wait(as_tuple);
-    world_.agenda.cancel(entry);
+    world_.time.cancel(entry);
     if (when > now()) throw boost::system::system_error(asio::error::operation_aborted);
 }
 
@@ -47,10 +47,10 @@ OpenWatch::OpenWatch(World& world, Process& process, const kube::Request& reques
     : world_(world),
       process_(process),
       resource_(kube::resource_of(request.target)),
-      news_(make_signal(process.context())) {
+      changed_(make_signal(process.context())) {
     const bool goes_on = request.target.find("sendInitialEvents") == std::string::npos;
     if (goes_on && process_.expired.contains(resource_))
-        world_.judge.complain("the history of " + resource_ + ", which is gone, was asked for again");
+        world_.invariants.complain("the history of " + resource_ + ", which is gone, was asked for again");
     process_.expired.erase(resource_);
     const WatchStart start = start_watch(world_.api, request.target);
     if (start.ended) process_.expired.insert(resource_);
@@ -58,7 +58,7 @@ OpenWatch::OpenWatch(World& world, Process& process, const kube::Request& reques
     lines_.assign(start.lines.begin(), start.lines.end());
     if (start.ended) close();
     const std::chrono::seconds timeout(number_after(request.target, "timeoutSeconds=", 300));
-    world_.agenda.after(timeout, [this, alive = alive_] {
+    world_.time.after(timeout, [this, alive = alive_] {
         if (*alive) close();
     });
     world_.opened(*this);
@@ -72,10 +72,10 @@ OpenWatch::~OpenWatch() {
 
 void OpenWatch::close() {
     closed_ = true;
-    news_->cancel();
+    changed_->cancel();
     // Not at once: otherwise a caller that closes several watches would also close those opened in their
     // place.
-    world_.agenda.after(std::chrono::milliseconds(0), [&process = process_] {
+    world_.time.after(std::chrono::milliseconds(0), [&process = process_] {
         if (process.alive()) process.poll();
     });
 }
@@ -90,7 +90,7 @@ void OpenWatch::expire() {
 void OpenWatch::look() {
     if (planned_ || closed_ || next_change_ >= world_.api.history(resource_).size()) return;
     planned_ = true;
-    world_.agenda.after(world_.watch_lag(), [this, alive = alive_] {
+    world_.time.after(world_.watch_lag(), [this, alive = alive_] {
         if (*alive) deliver();
     });
 }
@@ -104,20 +104,20 @@ void OpenWatch::deliver() {
     const Change& change = history[next_change_++];
     look();
     if (show != World::Show::yes) return;
-    lines_.push_back({event_line(change), told_by(change)});
-    news_->cancel();
+    lines_.push_back({event_line(change), seen_in(change)});
+    changed_->cancel();
     process_.poll();  // this may end the watch
 }
 
 kube::Async<std::string> OpenWatch::next() {
     while (lines_.empty()) {
         if (closed_) co_return std::string();
-        co_await news_->async_wait(as_tuple);
+        co_await changed_->async_wait(as_tuple);
         if (lines_.empty() && !closed_ && !process_.alive()) co_return lost();
     }
     const WatchStart::Line line = std::move(lines_.front());
     lines_.pop_front();
-    if (!line.told.key.name.empty()) process_.knowledge().told(resource_, line.told);
+    if (!line.seen.key.name.empty()) process_.knowledge().note(resource_, line.seen);
     co_return line.text;
 }
 
@@ -126,7 +126,7 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
       number_(number),
       clock_(world, *this),
       log_(net::LogLevel::error, net::LogFormat::json,
-           [this](std::string_view line) { world_.judge.logged(line); }),
+           [this](std::string_view line) { world_.invariants.logged(line); }),
       leader_only_(*this, [this] { return leading(); }),
       events_(context_.get_executor(), *this, clock_, Leadership::identity(number)),
       cache_([this](const api::ObjectKey& key, const controller::Change& change) {
@@ -134,11 +134,14 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
       }),
       shared_(clock_),
       reconciler_(leader_only_, cache_, events_, log_,
-                  [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {},
-                  {runtime::default_pipeline(), shared_}),
+                  [this, clock_skew] { return world_.time.wall_seconds() + clock_skew; }, {},
+                  {runtime::default_pipeline(), shared_},
+                  {.watch = lifecycle::ProgressWatch::deadlines, .lease = World::reports_lease}),
       controller_(context_.get_executor(), clock_, cache_, reconciler_, metrics_, log_,
                   [this] { return leading(); }, {}),
       loops_(context_.get_executor()) {
+    cache_.watch_progress(lifecycle::ProgressWatch::deadlines,
+                          [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; });
     follow(kube::resources::train_jobs, cache_.train_jobs().sections());
     follow(kube::resources::job_sets, cache_.job_sets().sections());
     follow(kube::resources::training_runtimes, cache_.training_runtimes().sections());
@@ -147,7 +150,7 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
         follow(kind.resource, kind.objects->sections());
     if (world.fault.elected) elect();
     loops_.start(controller_.run(), [this](const std::exception_ptr& thrown) {
-        world_.judge.complain("the worker ended: " + net::what_of(thrown));
+        world_.invariants.complain("the worker ended: " + net::what_of(thrown));
     });
 }
 
@@ -157,7 +160,7 @@ void Process::follow(kube::Resource resource, const std::vector<kube::Section>& 
             *this, clock_, section.sink, kube::Scope{.resource = resource, .ns = section.ns},
             [this](const kube::Scope&, const api::Error*) { controller_.notify(); });
         loops_.start(reflector->run(), [this](const std::exception_ptr& thrown) {
-            world_.judge.complain("a reflector ended: " + net::what_of(thrown));
+            world_.invariants.complain("a reflector ended: " + net::what_of(thrown));
         });
         reflectors_.push_back(std::move(reflector));
     }
@@ -172,7 +175,7 @@ void Process::elect() {
     elector_ = std::make_unique<kube::LeaderElector>(
         *this, clock_, World::lease, Leadership::identity(number_), std::move(callbacks), times);
     loops_.start(elector_->run(), [this](const std::exception_ptr& thrown) {
-        world_.judge.complain("the election ended: " + net::what_of(thrown));
+        world_.invariants.complain("the election ended: " + net::what_of(thrown));
     });
 }
 
@@ -231,4 +234,4 @@ kube::Async<std::unique_ptr<kube::Watch>> Process::watch(kube::Request request) 
     co_return std::move(opened);
 }
 
-}  // namespace faults
+}  // namespace model

@@ -16,15 +16,15 @@
 #include "watching.hpp"
 #include "world.hpp"
 
-namespace faults {
+namespace model {
 
 /// Virtual time for one process; a dead one gets no wake-ups.
 class ProcessClock final : public kube::Clock {
 public:
     ProcessClock(World& world, Process& process) : world_(world), process_(process) {}
 
-    kube::SteadyTime now() const override { return world_.agenda.now(); }
-    kube::MicroTime wall() const override { return world_.agenda.wall(); }
+    kube::SteadyTime now() const override { return world_.time.now(); }
+    kube::MicroTime wall() const override { return world_.time.wall(); }
     kube::Task<> sleep_until(kube::SteadyTime when) override;
     double jitter() override { return 0.5; }
 
@@ -58,7 +58,7 @@ private:
     std::deque<WatchStart::Line> lines_;
     bool closed_ = false;
     bool planned_ = false;
-    std::shared_ptr<boost::asio::steady_timer> news_;
+    std::shared_ptr<boost::asio::steady_timer> changed_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -117,4 +117,4 @@ private:
     std::uint64_t calls_made_ = 0;
 };
 
-}  // namespace faults
+}  // namespace model

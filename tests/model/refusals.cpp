@@ -3,7 +3,7 @@
 #include "kube/client/job_requests.hpp"
 #include "scenario_lists.hpp"
 
-namespace faults {
+namespace model {
 
 using namespace ends;
 
@@ -78,7 +78,7 @@ std::vector<Scenario> refusals() {
           {1s, make_runtime()},
           {2s, make_job(set("trainer", R"({"numNodes":50})"))},
           {40s, change_job(R"({"spec":{"trainer":{"numNodes":3}}})")}},
-         // Nothing is corrected before a pass has said what is wrong.
+         // Nothing is corrected before a reconcile has said what is wrong.
          {completed, never_corrected},
          {"JobsCreationFailed", "AllJobsCompleted", "JobsCreationSucceeded"},
          600s,
@@ -254,4 +254,4 @@ std::vector<Scenario> reuse() {
     };
 }
 
-}  // namespace faults
+}  // namespace model

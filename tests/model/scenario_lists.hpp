@@ -2,7 +2,7 @@
 #include "scenarios.hpp"
 
 /// The scenarios by topic; scenarios() has all of them.
-namespace faults {
+namespace model {
 
 std::vector<Scenario> beginnings_and_ends();
 std::vector<Scenario> runtimes();
@@ -11,6 +11,7 @@ std::vector<Scenario> reuse();
 std::vector<Scenario> suspending();
 std::vector<Scenario> time_limits();
 std::vector<Scenario> run_policies();
+std::vector<Scenario> progress_deadlines();
 std::vector<Scenario> other_objects();
 std::vector<Scenario> takeovers();
 std::vector<Scenario> changes();
@@ -40,4 +41,4 @@ inline const char* const no_runtime = "-JobsBuildFailed; no JobSet; no snapshot;
 
 }  // namespace ends
 
-}  // namespace faults
+}  // namespace model

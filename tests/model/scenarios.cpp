@@ -6,7 +6,7 @@
 #include "api/job_set.hpp"
 #include "scenario_lists.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 // Returns whether the scenario admits such a condition at any time.
@@ -52,7 +52,7 @@ const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all = [] {
         std::vector<Scenario> list;
         for (auto make : {beginnings_and_ends, runtimes, refusals, reuse, suspending, time_limits,
-                          run_policies, other_objects, takeovers, changes})
+                          run_policies, progress_deadlines, other_objects, takeovers, changes})
             for (Scenario& scenario : make()) list.push_back(std::move(scenario));
         return list;
     }();
@@ -60,23 +60,23 @@ const std::vector<Scenario>& scenarios() {
 }
 
 std::vector<std::string> run(const Scenario& scenario, World& world) {
-    world.agenda.after(scenario.served_from, [&world] {
+    world.time.after(scenario.served_from, [&world] {
         for (int i = 0; i < world.fault.reconcilers; ++i) world.start_reconciler();
     });
     // Work that was due before their start is late.
-    if (scenario.served_from > 0s) world.judge.unharmed = false;
+    if (scenario.served_from > 0s) world.invariants.unharmed = false;
     for (const Scenario::Step& step : scenario.steps)
-        world.agenda.after(step.at, [&world, &step] { step.act(world); });
+        world.time.after(step.at, [&world, &step] { step.act(world); });
     const bool unharmed = world.is_unharmed();
-    world.agenda.run_for(scenario.length);
+    world.time.run_for(scenario.length);
     // A backoff under random faults may have reached its maximum.
-    if (world.calm_down()) world.agenda.run_for(310s);
+    if (world.calm_down()) world.time.run_for(310s);
 
-    std::vector<std::string> wrong = world.judge.complaints();
+    std::vector<std::string> wrong = world.invariants.complaints();
     const std::string end = summary(world.api, the_job);
     if (std::string fault = counts(world.api); !fault.empty()) wrong.push_back(std::move(fault));
     for (const std::string reason : {"JobsCreationFailed", "JobsBuildFailed"})
-        if (world.judge.events().contains(reason) && !expects(scenario, reason))
+        if (world.invariants.events().contains(reason) && !expects(scenario, reason))
             wrong.push_back("the job was said to have " + reason);
     if (unharmed) {
         if (scenario.when_unharmed)
@@ -86,8 +86,8 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
             wrong.push_back("though nothing failed, it ends in \"" + end + "\"");
         const std::set<std::string> expected(scenario.events.begin(), scenario.events.end());
         for (const std::string& event : expected)
-            if (!world.judge.events().contains(event)) wrong.push_back("there was no event " + event);
-        for (const std::string& event : world.judge.events())
+            if (!world.invariants.events().contains(event)) wrong.push_back("there was no event " + event);
+        for (const std::string& event : world.invariants.events())
             if (!expected.contains(event)) wrong.push_back("there was an event " + event);
     }
     if (std::find(scenario.ends.begin(), scenario.ends.end(), end) == scenario.ends.end())
@@ -98,15 +98,15 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
     // A settled job stays unchanged, also for a new reconciler. A blocked job is retried in vain.
     const bool refused = end.find("-JobsCreationFailed") != std::string::npos;
     const std::uint64_t changes = world.changes_stored();
-    const int writes = world.judge.writes();
+    const int writes = world.invariants.writes();
     world.kill_reconcilers();
     world.forgo_fault();
     world.start_reconciler();
     // An elected reconciler waits until the lease of its predecessor has expired.
-    world.agenda.run_for(world.fault.elected ? 40s : 20s);
-    if (world.changes_stored() != changes || (!refused && world.judge.writes() != writes))
+    world.time.run_for(world.fault.elected ? 40s : 20s);
+    if (world.changes_stored() != changes || (!refused && world.invariants.writes() != writes))
         wrong.push_back("a settled job was written");
     return wrong;
 }
 
-}  // namespace faults
+}  // namespace model

@@ -5,7 +5,7 @@
 
 #include "world.hpp"
 
-namespace faults {
+namespace model {
 
 /// Actions of users and other controllers with their times, and the right ends.
 struct Scenario {
@@ -35,4 +35,4 @@ const std::vector<Scenario>& scenarios();
 /// Runs it. Returns the errors, one per line: complaints, a wrong end, writes after it had settled.
 std::vector<std::string> run(const Scenario& scenario, World& world);
 
-}  // namespace faults
+}  // namespace model

@@ -1,6 +1,6 @@
 #include "seeds.hpp"
 
-namespace faults {
+namespace model {
 
 const Scenario& scenario_of(std::uint64_t seed) { return scenarios()[seed % scenarios().size()]; }
 
@@ -12,4 +12,4 @@ std::unique_ptr<World> world_of(std::uint64_t seed) {
     return std::make_unique<World>(fault, Chance{.seed = seed, .random = true});
 }
 
-}  // namespace faults
+}  // namespace model

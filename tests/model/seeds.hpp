@@ -3,7 +3,7 @@
 
 #include "scenarios.hpp"
 
-namespace faults {
+namespace model {
 
 /// Returns the scenario of a random run: every request, answer, event and controller takes its own time;
 /// requests fail, answers are lost, histories expire, processes die; sometimes two of them lead, or one of
@@ -11,4 +11,4 @@ namespace faults {
 const Scenario& scenario_of(std::uint64_t seed);
 std::unique_ptr<World> world_of(std::uint64_t seed);
 
-}  // namespace faults
+}  // namespace model

@@ -10,11 +10,11 @@
 
 namespace {
 
-using namespace faults;
+using namespace model;
 
 int tried = 0, failed = 0;
 
-void judge(const std::string& name, const std::vector<std::string>& wrong, const World& world, bool tell) {
+void report(const std::string& name, const std::vector<std::string>& wrong, const World& world, bool tell) {
     ++tried;
     if (wrong.empty() && !tell) return;
     failed += !wrong.empty();
@@ -31,14 +31,14 @@ void run_plans(const std::string& only, bool tell, std::uint64_t stride = 1) {
     for (const Scenario& scenario : scenarios()) {
         World recorded;
         const auto unharmed = run(scenario, recorded);
-        if (scenario.name.find(only) == 0) judge(scenario.name, unharmed, recorded, tell);
+        if (scenario.name.find(only) == 0) report(scenario.name, unharmed, recorded, tell);
         for (const Fault& fault : plans(recorded)) {
             const std::string name = scenario.name + ": " + fault.name();
             if (!only.empty() && name.find(only) == std::string::npos) continue;
             if (planned++ % stride != 0) continue;
             World world(fault);
             const auto wrong = run(scenario, world);
-            judge(name, wrong, world, tell);
+            report(name, wrong, world, tell);
         }
     }
 }
@@ -46,7 +46,7 @@ void run_plans(const std::string& only, bool tell, std::uint64_t stride = 1) {
 void run_seed(std::uint64_t seed, bool tell) {
     const auto world = world_of(seed);
     const Scenario& scenario = scenario_of(seed);
-    judge("seed " + std::to_string(seed) + ": " + scenario.name, run(scenario, *world), *world, tell);
+    report("seed " + std::to_string(seed) + ": " + scenario.name, run(scenario, *world), *world, tell);
 }
 
 void run_seeds(std::uint64_t first, std::uint64_t count, bool tell) {
@@ -59,7 +59,7 @@ void find(std::uint64_t seeds) {
     std::vector<std::pair<const Scenario*, Fault>> all;
     for (const Scenario& scenario : scenarios()) {
         World recorded;
-        judge(scenario.name, run(scenario, recorded), recorded, false);
+        report(scenario.name, run(scenario, recorded), recorded, false);
         if (failed > 0) return;
         for (Fault& fault : plans(recorded)) all.emplace_back(&scenario, std::move(fault));
     }
@@ -69,7 +69,7 @@ void find(std::uint64_t seeds) {
         const auto& [scenario, fault] = all[i];
         World world(fault);
         const auto wrong = run(*scenario, world);
-        judge(scenario->name + ": " + fault.name(), wrong, world, false);
+        report(scenario->name + ": " + fault.name(), wrong, world, false);
         while (failed == 0 && seed * all.size() < seeds * (i + 1)) run_seed(++seed, false);
     }
 }

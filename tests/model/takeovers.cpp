@@ -2,7 +2,7 @@
 #include "acts.hpp"
 #include "scenario_lists.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using namespace ends;
@@ -97,4 +97,4 @@ std::vector<Scenario> takeovers() {
     };
 }
 
-}  // namespace faults
+}  // namespace model

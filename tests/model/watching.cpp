@@ -3,7 +3,7 @@
 #include "api/notes.hpp"
 #include "kube/client/api_server.hpp"
 
-namespace faults {
+namespace model {
 
 WatchStart start_watch(const ApiModel& api, const std::string& target) {
     const std::string resource = kube::resource_of(target);
@@ -30,18 +30,18 @@ WatchStart start_watch(const ApiModel& api, const std::string& target) {
     return start;
 }
 
-Told told_by(const Change& change) {
+Seen seen_in(const Change& change) {
     return {change.key, change.type == Change::Type::deleted ? "" : change.uid,
             std::to_string(change.version)};
 }
 
-std::vector<Told> told_now(const ApiModel& api, const ApiModel::Name& name) {
+std::vector<Seen> seen_now(const ApiModel& api, const ApiModel::Name& name) {
     if (!name.key.name.empty()) {
         const Stored* there = api.find(name.resource, name.key);
         return {
             {name.key, there ? there->uid() : "", there ? there->version() : std::to_string(api.version())}};
     }
-    std::vector<Told> all;
+    std::vector<Seen> all;
     for (const auto& [key, stored] : api.all(name.resource))
         if (key.ns == name.key.ns) all.push_back({key, stored.uid(), stored.version()});
     return all;
@@ -65,4 +65,4 @@ std::string expired_line() {
            R"("reason":"Expired","code":410}})";
 }
 
-}  // namespace faults
+}  // namespace model

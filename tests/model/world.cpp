@@ -8,7 +8,7 @@
 #include "watching.hpp"
 #include "wire.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 constexpr std::string_view watched[] = {
@@ -33,25 +33,25 @@ struct World::Sent {
     int write = -1;
     ApiModel::Name name = {};
     Invariants::Meant meant = {};
-    std::vector<Told> told = {};  // by the answer
+    std::vector<Seen> seen = {};  // by the answer
     api::Time handled = {};
     kube::SteadyTime at = {};
     bool about_lease = false;
 };
 
 World::World(Fault plan, Chance chance)
-    : api([this] { return agenda.wall_seconds(); }),
-      garbage_collector(api, agenda, [this] { return lag(50, 3000); }),
-      job_set_controller(api, agenda, [this] { return lag(30, 2000); }),
-      judge(api, agenda),
+    : api([this] { return time.wall_seconds(); }),
+      garbage_collector(api, time, [this] { return lag(50, 3000); }),
+      job_set_controller(api, time, [this] { return lag(30, 2000); }),
+      invariants(api, time),
       fault(std::move(plan)),
       chance_(chance),
       random_(chance.seed) {
     // A run must be reproducible.
     api::fix_hash_key({1, 2});
-    judge.clock_skew = std::chrono::abs(fault.clock_skew);
-    if (fault.kind == Fault::Kind::late) judge.late_by = fault.delay;
-    judge.unharmed = is_unharmed();
+    invariants.clock_skew = std::chrono::abs(fault.clock_skew);
+    if (fault.kind == Fault::Kind::late) invariants.late_by = fault.delay;
+    invariants.unharmed = is_unharmed();
     api.judges_edits = true;
     api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                          const api::Json& after) { spread(kind, key, before, after); };
@@ -59,7 +59,7 @@ World::World(Fault plan, Chance chance)
 
 // Pending answers refer to timers of their processes, and these to all members.
 World::~World() {
-    agenda.forget();
+    time.forget();
     processes_.clear();
 }
 
@@ -82,7 +82,7 @@ void World::start_reconciler() {
             first_change_[std::string(resource)] = static_cast<int>(api.history(resource).size());
     processes_.push_back(std::make_unique<Process>(*this, static_cast<int>(processes_.size()), clock_skew));
     Process& process = *processes_.back();
-    agenda.after(std::chrono::milliseconds(0), [&process] {
+    time.after(std::chrono::milliseconds(0), [&process] {
         if (process.alive()) process.poll();
     });
 }
@@ -100,10 +100,9 @@ Reply World::as_user(const kube::Request& request, const std::string& user) {
 }
 
 void World::note(const std::string& line) {
-    const auto since =
-        std::chrono::duration_cast<std::chrono::milliseconds>(agenda.now() - VirtualTime::start);
-    std::string time = std::to_string(since.count() + 100'000'000);
-    log.push_back(time.substr(1, 5) + "." + time.substr(6) + " " + line);
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(time.now() - VirtualTime::start);
+    std::string stamp = std::to_string(since.count() + 100'000'000);
+    log.push_back(stamp.substr(1, 5) + "." + stamp.substr(6) + " " + line);
 }
 
 int World::changes(std::string_view resource) const {
@@ -116,9 +115,12 @@ std::vector<std::string> World::watched_resources() { return {std::begin(watched
 
 void World::spread(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after) {
-    if (kind.resource == leases) return;
+    if (kind.resource == leases) {
+        if (key == reports_lease) invariants.lease_changed(after);
+        return;
+    }
     ++changes_stored_;
-    judge.changed(kind, key, before, after, acting_ != nullptr);
+    invariants.changed(kind, key, before, after, acting_ != nullptr);
     garbage_collector.changed(before, after);
     job_set_controller.changed(kind, key, before, after);
     for (OpenWatch* watch : watches_)
@@ -140,7 +142,7 @@ World::Show World::show(int reconciler, const std::string& resource, int change)
     // contradicts the other all the time.
     const bool wakes = fault.kind == Fault::Kind::old_view;
     if (!std::exchange(frozen_, true)) {
-        agenda.after(fault.reconcilers > 1 && !wakes ? 5s : 60s, [this] { thaw(); });
+        time.after(fault.reconcilers > 1 && !wakes ? 5s : 60s, [this] { thaw(); });
         if (wakes) disturb();
     }
     return hides ? Show::never : Show::later;
@@ -163,7 +165,7 @@ bool World::is_frozen(const std::string& resource, int number) const {
 void World::disturb() {
     if (thawed_) return;
     processes_.front()->notify();
-    agenda.after(4s, [this] { disturb(); });
+    time.after(4s, [this] { disturb(); });
 }
 
 void World::thaw() {
@@ -180,30 +182,30 @@ void World::thaw() {
     }
 }
 
-void World::judge_sending(const Process& process) {
-    if (under_way_[process.number()] > 0) judge.complain("two passes over one job at once");
+void World::check_sending(const Process& process) {
+    if (under_way_[process.number()] > 0) invariants.complain("two passes over one job at once");
     // The reconcile that got this answer may still write its result into the status.
     const kube::SteadyTime until = quiet_until_[process.number()];
-    if (agenda.now() < until && agenda.now() > until - pause + 1s)
-        judge.complain("a write came though the API server had asked for a pause");
+    if (time.now() < until && time.now() > until - pause + 1s)
+        invariants.complain("a write came though the API server had asked for a pause");
     // Backoff limits the writes of a run without progress, but two reconcilers with different views may both
     // write.
     if ((fault.reconcilers == 1 || fault.elected) && writes() == most_writes)
-        judge.complain("there is no end of writes");
+        invariants.complain("there is no end of writes");
 }
 
 void World::submit(Process& process, kube::Request request, Answer answer) {
-    auto sent = std::make_shared<Sent>(Sent{
-        .from = &process, .request = std::move(request), .answer = std::move(answer), .at = agenda.now()});
+    auto sent = std::make_shared<Sent>(
+        Sent{.from = &process, .request = std::move(request), .answer = std::move(answer), .at = time.now()});
     const std::string resource = kube::resource_of(sent->request.target);
     const bool event = resource == "events";
-    sent->about_lease = resource == leases;
+    sent->about_lease = resource == leases && ApiModel::name_of(sent->request.target).key != reports_lease;
     const bool write = sent->request.method != "GET" && !event && !sent->about_lease;
     if (fault.elected && !event && !sent->about_lease)
-        if (auto wrong = leadership_.fault_of(process.number(), write, agenda.now()); !wrong.empty())
-            judge.complain(std::move(wrong));
+        if (auto wrong = leadership_.fault_of(process.number(), write, time.now()); !wrong.empty())
+            invariants.complain(std::move(wrong));
     if (write) {
-        judge_sending(process);
+        check_sending(process);
         ++under_way_[process.number()];
         sent->write = writes();
         if (frozen_ && !thawed_ && (process.number() == 0 || fault.reconcilers == 1)) happened_ = true;
@@ -215,14 +217,14 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
     sent->meant = {.uid = known.uid,
                    .version = known.version,
                    .looked = process.knowledge().of(watched[0], train_job_of(api, sent->name)).read,
-                   .at = agenda.wall_seconds()};
+                   .at = time.wall_seconds()};
     for (const auto& [since, duration] : pauses_[process.number()])
         if (since >= sent->meant.looked)
             sent->meant.stood_still += std::chrono::ceil<std::chrono::seconds>(duration);
     auto delay = lag(2, 1500);
     if (sent->write >= 0 && sent->write == fault.write) hit(sent, delay);
     if (!write && !event && !sent->about_lease) note_read(process);
-    agenda.after(delay, [this, sent] { arrived(sent); });
+    time.after(delay, [this, sent] { arrived(sent); });
 }
 
 // The write that gets the fault has been sent.
@@ -234,7 +236,7 @@ void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& de
     if (delays) delay = fault.delay;
     if (delays || fault.kind == What::stop) happened_ = true;
     if (fault.kind == What::stop) stop(sender, fault.downtime);
-    if (loses_lease) no_lease_until_[sender.number()] = agenda.now() + 60s;
+    if (loses_lease) no_lease_until_[sender.number()] = time.now() + 60s;
     if (fault.kind == What::split) {
         leadership_.deleted();
         kube::Request removal = kube::remove(kube::resources::leases, lease, kube::Propagation::background);
@@ -242,7 +244,7 @@ void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& de
     }
     if (fault.kind == What::late) {
         sender.kill();
-        agenda.after(fault.downtime, [this] { start_reconciler(); });
+        time.after(fault.downtime, [this] { start_reconciler(); });
         note("crash");
     }
 }
@@ -256,9 +258,9 @@ void World::note_read(Process& sender) {
 
 void World::stop(Process& process, std::chrono::milliseconds duration) {
     process.stop();
-    pauses_[process.number()].emplace_back(agenda.wall_seconds(), duration);
+    pauses_[process.number()].emplace_back(time.wall_seconds(), duration);
     note("reconciler " + std::to_string(process.number()) + " stands still");
-    agenda.after(duration, [this, &process] {
+    time.after(duration, [this, &process] {
         note("reconciler " + std::to_string(process.number()) + " goes on");
         process.go_on();
     });
@@ -267,7 +269,7 @@ void World::stop(Process& process, std::chrono::milliseconds duration) {
 void World::arrived(const std::shared_ptr<Sent>& sent) {
     const bool hit = sent->write >= 0 && sent->write == fault.write;
     const bool write = sent->request.method != "GET";
-    if (sent->about_lease && agenda.now() < no_lease_until_[sent->from->number()])
+    if (sent->about_lease && time.now() < no_lease_until_[sent->from->number()])
         return answered(sent, lost());
     if (hit && fault.kind == Fault::Kind::lose_request) {
         happened_ = true;
@@ -278,7 +280,7 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
         Reply refusal = failure(fault.status, "Test", "not now");
         if (fault.status == 429) {
             refusal.retry_after = static_cast<int>(pause.count());
-            quiet_until_[sent->from->number()] = agenda.now() + pause;
+            quiet_until_[sent->from->number()] = time.now() + pause;
         }
         return answered(sent, to_result(std::move(refusal), sent->request));
     }
@@ -292,14 +294,14 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
         return;
     }
     if (!sent->about_lease)
-        judge.asked(sent->from->number(), sent->request, sent->from->alive(), sent->meant);
+        invariants.asked(sent->from->number(), sent->request, sent->from->alive(), sent->meant);
     acting_ = sent->from;
     Reply reply = api.handle(sent->request);
     acting_ = nullptr;
-    judge.answered(sent->from->number(), sent->request, reply);
+    invariants.answered(sent->from->number(), sent->request, reply);
     if (reply.ok() || reply.status == 404) {
-        if (!write || !sent->name.key.name.empty()) sent->told = told_now(api, sent->name);
-        sent->handled = agenda.wall_seconds();
+        if (!write || !sent->name.key.name.empty()) sent->seen = seen_now(api, sent->name);
+        sent->handled = time.wall_seconds();
     }
     if (write && sent->about_lease && reply.ok()) leadership_.granted(sent->from->number(), sent->at);
     if (write && !sent->about_lease)
@@ -315,12 +317,12 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
 }
 
 void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result) {
-    agenda.after(lag(2, 1500), [this, sent, result = std::move(result)]() mutable {
+    time.after(lag(2, 1500), [this, sent, result = std::move(result)]() mutable {
         if (sent->write >= 0) --under_way_[sent->from->number()];
         if (!sent->from->alive()) return;
         if (result || result.error().code == api::Errc::not_found) {
             Knowledge& knowledge = sent->from->knowledge();
-            for (const Told& told : sent->told) knowledge.told(sent->name.resource, told);
+            for (const Seen& seen : sent->seen) knowledge.note(sent->name.resource, seen);
             if (sent->request.method == "GET")
                 knowledge.read(sent->name.resource, sent->name.key, sent->handled);
         }
@@ -333,13 +335,13 @@ void World::after_write(const std::shared_ptr<Sent>& sent) {
     if (hit && fault.kind == Fault::Kind::crash && !happened_) {
         happened_ = true;
         sent->from->kill();
-        agenda.after(fault.downtime, [this] { start_reconciler(); });
+        time.after(fault.downtime, [this] { start_reconciler(); });
         note("crash");
     }
     const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist ||
                          fault.kind == Fault::Kind::old_view;
     // Long enough for the reconciles that follow the write at once.
-    if (hit && freezes) agenda.after(3s, [this] { thaw(); });
+    if (hit && freezes) time.after(3s, [this] { thaw(); });
     mishap();
 }
 
@@ -350,7 +352,7 @@ void World::mishap() {
             std::find_if(processes_.begin(), processes_.end(), [](const auto& p) { return p->alive(); });
         if (living == processes_.end()) return;
         (*living)->kill();
-        agenda.after(lag(500, 20'000), [this] { start_reconciler(); });
+        time.after(lag(500, 20'000), [this] { start_reconciler(); });
         note("crash");
     }
     if (chance(0.02)) {
@@ -360,7 +362,7 @@ void World::mishap() {
     }
     if (chance(0.02)) {
         const std::string resource(watched[random_() % std::size(watched)]);
-        agenda.after(lag(100, 5000), [this, resource] {
+        time.after(lag(100, 5000), [this, resource] {
             api.compact(resource);
             const auto watches = watches_;
             for (OpenWatch* watch : watches)
@@ -370,4 +372,4 @@ void World::mishap() {
     }
 }
 
-}  // namespace faults
+}  // namespace model

@@ -2,14 +2,14 @@
 #include <memory>
 #include <random>
 
+#include "environment.hpp"
 #include "fault.hpp"
-#include "judge.hpp"
+#include "invariants.hpp"
 #include "knowledge.hpp"
 #include "kube/client/api_server.hpp"
 #include "leadership.hpp"
-#include "surroundings.hpp"
 
-namespace faults {
+namespace model {
 
 class Process;
 class OpenWatch;
@@ -31,6 +31,8 @@ public:
 
     /// The Lease of elected reconcilers.
     inline static const api::ObjectKey lease = {"system", "lease"};
+    /// The Lease of the server of reports.
+    inline static const api::ObjectKey reports_lease = {"system", "signalbox-progress"};
 
     /// Starts a reconciler.
     void start_reconciler();
@@ -49,11 +51,11 @@ public:
     /// Sends requests of users and of other controllers.
     Reply as_user(const kube::Request& request, const std::string& user = "kubectl");
 
-    VirtualTime agenda = {};
+    VirtualTime time = {};
     ApiModel api;
     GarbageCollector garbage_collector;
     JobSetController job_set_controller;
-    Invariants judge;
+    Invariants invariants;
     Fault fault;
 
     int writes() const {
@@ -91,7 +93,7 @@ public:
 private:
     struct Sent;
     void note(const std::string& line);
-    void judge_sending(const Process& process);
+    void check_sending(const Process& process);
     void hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& delay);
     void note_read(Process& sender);
     void stop(Process& process, std::chrono::milliseconds duration);
@@ -124,4 +126,4 @@ private:
     bool thawed_ = false;  // watches show everything again
 };
 
-}  // namespace faults
+}  // namespace model

@@ -27,7 +27,8 @@ constexpr double least_seconds = 0.003;
 // Items of all growing lists and maps together, and the minimum of each.
 constexpr std::size_t most_items = 3000;
 constexpr std::size_t least_items = 250;
-constexpr std::size_t crowd = 8;  // lists and maps that grow together
+constexpr std::size_t grown_together = 8;  // lists and maps that grow together
+constexpr const char* roles[] = {"trainer", "dataset-initializer", "model-initializer"};
 
 struct Growing {
     std::string step = {};
@@ -59,6 +60,8 @@ std::string words_for(const Subject& subject) {
     std::string text;
     for (const std::string& member : subject.members) text += (text.empty() ? "" : ", ") + member;
     text += " (keys: " + std::string(to_string(subject.order)) + "; " + subject.framework;
+    if (!subject.role.empty()) text += ", all jobs " + subject.role;
+    if (subject.long_names) text += ", long names";
     return text + (subject.gang.empty() ? ")" : ", " + subject.gang + ")");
 }
 
@@ -226,6 +229,35 @@ bool check_repeated_keys(Guard& guard, const std::set<std::string>& named) {
     return good;
 }
 
+// Jobs of one role, of which a runtime has one and a forged snapshot may have thousands. What a TrainJob says
+// of that step must not be done for each of them.
+bool check_roles(Guard& guard) {
+    const api::Json& of_job = guard.schemas.job["properties"];
+    auto members = growable(of_job["trainer"]);
+    members.merge(growable(of_job["initializer"]));
+    bool good = true;
+    std::size_t turn = 0;
+    for (const std::string& member : members)
+        for (const char* role : roles) {
+            Subject subject = subject_of(guard, {member, "replicatedJobs"}, Order::same, turn++);
+            subject.role = role;
+            if (!guard.check(subject) && guard.report(subject)) good = false;
+        }
+    return good;
+}
+
+// A long name, which an error may say for each item below it.
+bool check_long_names(Guard& guard, const std::set<std::string>& members) {
+    bool good = true;
+    std::size_t turn = 0;
+    for (const std::string& member : members) {
+        Subject subject = subject_of(guard, {member}, Order::same, turn++);
+        subject.long_names = true;
+        if (!guard.check(subject) && guard.report(subject)) good = false;
+    }
+    return good;
+}
+
 // Random groups, so that most pairs occur; the same ones in every run. Half of them have only lists in which
 // names are looked up.
 bool check_many_together(Guard& guard, const std::set<std::string>& members,
@@ -241,7 +273,7 @@ bool check_many_together(Guard& guard, const std::set<std::string>& members,
     for (std::size_t turn = 0; cpu_seconds() - began < seconds; ++turn) {
         auto& from = turn % 2 == 0 ? any : by_name;
         std::shuffle(from.begin(), from.end(), random);
-        const auto some = from.begin() + static_cast<std::ptrdiff_t>(std::min(crowd, from.size()));
+        const auto some = from.begin() + static_cast<std::ptrdiff_t>(std::min(grown_together, from.size()));
         const Subject subject =
             subject_of(guard, {from.begin(), some}, orders[random() % std::size(orders)], random());
         if (!guard.check(subject) && guard.report(subject)) return false;
@@ -289,11 +321,14 @@ int main(int count, char** arguments) {
     const double after_each = cpu_seconds();
     good = check_refused_ones(guard, members, named) && good;
     const double after_refused = cpu_seconds();
+    good = check_roles(guard) && good;
+    good = check_long_names(guard, members) && good;
+    const double after_roles = cpu_seconds();
     good = check_many_together(guard, members, named, seconds) && good;
     std::printf(
         "%zu lists and maps, %d objects; %.1f s of CPU alone, %.1f for those that are refused alone, %.1f "
-        "together\n",
-        members.size(), guard.subjects(), after_each, after_refused - after_each,
-        cpu_seconds() - after_refused);
+        "with roles and long names, %.1f together\n",
+        members.size(), guard.subjects(), after_each, after_refused - after_each, after_roles - after_refused,
+        cpu_seconds() - after_roles);
     return good ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "api/admission_review.hpp"
+#include "api/names.hpp"
 #include "api/yaml.hpp"
 #include "merge/json_patch.hpp"
 #include "runtime/applied_hash.hpp"
@@ -51,12 +52,28 @@ constexpr std::string_view live_schemas = R"(
   kind: JobSet
   type: object
   properties:
+    spec:
+      type: object
+      properties:
+        replicatedJobs:
+          type: array
+          items:
+            type: object
+            required: [name]
+            properties:
+              name: {type: string}
+              dependsOn:
+                type: array
+                items: {type: object, required: [name], properties: {name: {type: string}}}
     status:
       type: object
       properties:
+        conditions:
+          type: array
+          items: {type: object, required: [type], properties: {type: {type: string}}}
         replicatedJobsStatus:
           type: array
-          items: {type: object, required: [name], properties: {name: {type: string}}}
+          items: {type: object, required: [name, ready], properties: {name: {type: string}, ready: {type: integer}}}
 )";
 
 constexpr std::string_view train_job = R"({
@@ -102,11 +119,41 @@ struct Objects {
     Json job_set = {};
 };
 
-Objects make_objects(const Schemas& schemas, const Subject& subject, Growth& growth) {
+// A job of the runtime, and what a patch says of it. It has a container of that name as well.
+Json job_of_name(const std::string& name) {
+    Json job = Json::object({{"name", name}});
+    job["template"]["spec"]["template"]["spec"]["containers"] =
+        Json::array({Json::object({{"name", "node"}}), Json::object({{"name", name}})});
+    return job;
+}
+
+Json& jobs_in(Json& template_holder) { return template_holder["template"]["spec"]["replicatedJobs"]; }
+
+void add_long_names(Objects& objects, std::size_t size) {
+    constexpr std::size_t characters = 400;  // for each item of the lists
+    const Json job = job_of_name(std::string(characters * size, 'n'));
+    jobs_in(objects.runtime["spec"]).push_back(job);
+    jobs_in(objects.job["spec"]["runtimePatches"].items()[0]["trainingRuntimeSpec"]).push_back(job);
+}
+
+void give_role(Json& runtime, const std::string& role) {
+    const std::string_view container = role == api::ancestor_trainer ? api::node_container : role;
+    for (Json& job : jobs_in(runtime["spec"]).items()) {
+        job["template"]["metadata"]["labels"][api::ancestor_label] = role;
+        Json& containers = job["template"]["spec"]["template"]["spec"]["containers"];
+        if (containers.is_null()) containers = Json::array();
+        if (containers.items().empty()) containers.push_back(Json::object());
+        containers.items()[0]["name"] = container;
+    }
+}
+
+Objects make_objects(const Schemas& schemas, const Subject& subject, std::size_t size, Growth& growth) {
     Objects objects = {.job = parsed(train_job), .runtime = parsed(training_runtime)};
     objects.runtime["spec"]["mlPolicy"][subject.framework] = Json::object();
     if (!subject.gang.empty()) objects.runtime["spec"]["podGroupPolicy"][subject.gang] = Json::object();
+    if (subject.long_names) add_long_names(objects, size);
     growth.grow(objects.runtime["spec"], schemas.runtime, "spec");
+    if (!subject.role.empty()) give_role(objects.runtime, subject.role);
     growth.grow(objects.job["spec"], schemas.job, "spec");
     for (const Json& schema : schemas.live) {
         Json object = Json::object({{"apiVersion", schema["apiVersion"]}, {"kind", schema["kind"]}});
@@ -151,7 +198,7 @@ std::string review_text(const Objects& objects, Order order) {
         order);
 }
 
-bool answers(const runtime::Findings& findings) {
+bool answers(const runtime::ValidationResult& findings) {
     const api::AdmissionRequest request = {.uid = "u", .group = "g", .kind = "k", .name = "n"};
     api::Verdict verdict = api::validated(request, findings.errors);
     verdict.warnings = findings.warnings;
@@ -168,7 +215,11 @@ void review(const Objects& objects, Order order, const runtime::Pipeline& pipeli
         runtime::default_train_job(objects.job, Json(), api::Time());
         return true;
     });
-    const api::JobSet job_set = api::parse_job_set(objects.job_set);
+    api::JobSet job_set;
+    watch.measure("reading the JobSet", [&] {
+        job_set = api::parse_job_set(objects.job_set);
+        return true;
+    });
     const auto judge = [&](const Json& older) {
         const auto wanted = runtime::lookups_for(objects.job, older);
         return answers(runtime::validate_train_job({.object = objects.job,
@@ -237,7 +288,7 @@ std::vector<Step> work_through(const Schemas& schemas, const Subject& subject, s
                                const std::set<std::string>& only) {
     static const runtime::Pipeline pipeline = runtime::make_pipeline({});
     Growth growth(subject.members, size, subject.order);
-    const Objects objects = make_objects(schemas, subject, growth);
+    const Objects objects = make_objects(schemas, subject, size, growth);
     Stopwatch watch(only);
     review(objects, subject.order, pipeline, watch);
     build(objects, pipeline, watch);
@@ -246,6 +297,6 @@ std::vector<Step> work_through(const Schemas& schemas, const Subject& subject, s
 
 std::size_t places(const Schemas& schemas, const Subject& subject) {
     Growth growth(subject.members, 1, subject.order);
-    make_objects(schemas, subject, growth);
+    make_objects(schemas, subject, 1, growth);
     return growth.places();
 }

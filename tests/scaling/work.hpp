@@ -21,6 +21,8 @@ struct Subject {
     Order order = Order::same;
     std::string framework = {};  ///< a member of mlPolicy
     std::string gang = {};       ///< a member of podGroupPolicy; empty: none
+    std::string role = {};       ///< the ancestor step that all jobs of the runtime have; empty: one trains
+    bool long_names = false;     ///< a job and a container have names that grow with the lists
 };
 
 /// One step of webhook or reconciler on one TrainJob and its runtime.

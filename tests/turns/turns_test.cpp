@@ -14,25 +14,21 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <vector>
 
-#include "api/json_reader.hpp"
+#include "cases.hpp"
 #include "controller/cache/cache.hpp"
 #include "controller/reconcile/controller.hpp"
 #include "controller/reconcile/reconciler.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "kube/watch/watch_decoder.hpp"
 #include "net/process/next_turn.hpp"
-#include "runtime/size.hpp"
 
 namespace {
 
 using api::Json;
 
-constexpr std::size_t largest =
-    1'500'000;                        // bytes; etcd accepts 1.5 MiB, including the API server's additions
 constexpr double longest_turn = 250;  // ms
 
 double cpu_milliseconds() {
@@ -125,133 +121,6 @@ private:
     std::map<std::string, std::string> texts_ = {};
 };
 
-Json parsed(const std::string& text) { return api::parse_json(text).value(); }
-
-Json train_job() {
-    return parsed(
-        R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job","namespace":"ns",
-        "uid":"0f8d3c7e-2f55-4b7a-8f0b-5e2f4f2a9f01","resourceVersion":"5","creationTimestamp":"2026-01-15T10:00:00Z"},
-        "spec":{"runtimeRef":{"name":"plain"}}})");
-}
-Json plain_runtime() {
-    return parsed(
-        R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"ClusterTrainingRuntime","metadata":{"name":"plain",
-        "uid":"0f8d3c7e-2f55-4b7a-8f0b-5e2f4f2a9f02","resourceVersion":"4"},
-        "spec":{"mlPolicy":{"numNodes":1,"torch":{}},"template":{"spec":{"replicatedJobs":[{"name":"node","template":{
-        "metadata":{"labels":{"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},
-        "spec":{"template":{"spec":{"containers":[{"name":"node","image":"base"}]}}}}}]}}}})");
-}
-Json& pod_spec_of(Json& job_set_spec) {
-    return job_set_spec["replicatedJobs"].items()[0]["template"]["spec"]["template"]["spec"];
-}
-
-// Adds items until their text has that many bytes, or they hold that many values.
-void fill(Json& list, std::size_t bytes, const std::function<Json(std::size_t)>& item,
-          std::size_t most = std::numeric_limits<std::size_t>::max()) {
-    for (std::size_t i = 0, sum = 0, values = 0; sum < bytes && values < most; ++i) {
-        list.push_back(item(i));
-        sum += to_json(list.items().back()).size() + 1;
-        values += api::count_tree_values(list.items().back());
-    }
-}
-// A runtime with more values is not built.
-void fill_runtime(Json& list, const std::function<Json(std::size_t)>& item) {
-    fill(list, largest, item, runtime::max_runtime_values - 1'000);
-}
-
-Json variable(std::size_t i) { return Json::object({{"name", "A" + std::to_string(i)}}); }
-Json named_downwards(std::size_t i) { return Json::object({{"name", "n" + std::to_string(999'999 - i)}}); }
-Json toleration(std::size_t i) { return Json::object({{"key", "k" + std::to_string(i)}}); }
-Json text(std::size_t) { return ""; }
-
-void fill_map(Json& map, std::size_t bytes) {
-    Json::Object::Members members;
-    for (std::size_t i = 0, sum = 0; sum < bytes; ++i) {
-        members.push_back({"k" + std::to_string(i), Json("")});
-        sum += members.back().key.size() + 6;
-    }
-    map = Json::Object(std::move(members));
-}
-
-Json& patch_of(Json& job) {
-    Json patch = parsed(
-        R"({"manager":"a.example.com/b","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node",
-        "template":{"spec":{"template":{"spec":{}}}}}]}}}})");
-    job["spec"]["runtimePatches"].push_back(std::move(patch));
-    return pod_spec_of(
-        job["spec"]["runtimePatches"].items().back()["trainingRuntimeSpec"]["template"]["spec"]);
-}
-
-void patches_with_volumes(Json& job, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) fill(patch_of(job)["volumes"], largest / count, named_downwards);
-}
-
-Json& pod_spec_of_runtime(Json& runtime) { return pod_spec_of(runtime["spec"]["template"]["spec"]); }
-Json& container_of_runtime(Json& runtime) { return pod_spec_of_runtime(runtime)["containers"].items()[0]; }
-
-struct Case {
-    std::string name;
-    std::function<void(Json& job, Json& runtime)> grow;
-};
-
-const Case cases[] = {
-    {"arguments of the trainer",
-     [](Json& job, Json&) { fill(job["spec"]["trainer"]["args"], largest, text); }},
-    {"one long argument",
-     [](Json& job, Json&) { job["spec"]["trainer"]["args"].push_back(std::string(largest, 'x')); }},
-    {"variables of the trainer",
-     [](Json& job, Json&) { fill(job["spec"]["trainer"]["env"], largest, variable); }},
-    {"labels of the JobSet",
-     [](Json& job, Json&) {
-         patch_of(job);
-         Json& patch = job["spec"]["runtimePatches"].items().back();
-         fill_map(patch["trainingRuntimeSpec"]["template"]["metadata"]["labels"], largest);
-     }},
-    {"a patch with volumes", [](Json& job, Json&) { patches_with_volumes(job, 1); }},
-    {"sixteen patches with volumes", [](Json& job, Json&) { patches_with_volumes(job, 16); }},
-    {"variables of the runtime",
-     [](Json&, Json& runtime) { fill_runtime(container_of_runtime(runtime)["env"], variable); }},
-    {"arguments of the runtime",
-     [](Json&, Json& runtime) { fill_runtime(container_of_runtime(runtime)["args"], text); }},
-    {"volumes of the runtime",
-     [](Json&, Json& runtime) { fill_runtime(pod_spec_of_runtime(runtime)["volumes"], named_downwards); }},
-    {"containers of the runtime",
-     [](Json&, Json& runtime) {
-         fill_runtime(pod_spec_of_runtime(runtime)["containers"], [](std::size_t i) {
-             Json container = named_downwards(i);
-             container["image"] = "i";
-             return container;
-         });
-     }},
-    // An annotation records the applied ones; annotations may have 256 KiB, and others may add to the list.
-    {"tolerations of the runtime and of others",
-     [](Json&, Json& runtime) { fill(pod_spec_of_runtime(runtime)["tolerations"], 200'000, toleration); }},
-    {"jobs of the runtime",
-     [](Json&, Json& runtime) {
-         fill_runtime(runtime["spec"]["template"]["spec"]["replicatedJobs"], [](std::size_t i) {
-             Json job = parsed(
-                 R"({"template":{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"i"}]}}}}})");
-             job["name"] = "j" + std::to_string(999'999 - i);
-             return job;
-         });
-     }},
-    {"arguments of both",
-     [](Json& job, Json& runtime) {
-         fill_runtime(container_of_runtime(runtime)["args"], text);
-         fill(job["spec"]["trainer"]["args"], largest, text);
-     }},
-    {"variables of both",
-     [](Json& job, Json& runtime) {
-         fill_runtime(container_of_runtime(runtime)["env"], variable);
-         fill(job["spec"]["trainer"]["env"], largest, [](std::size_t i) { return variable(200'000 - i); });
-     }},
-    {"volumes of both",
-     [](Json& job, Json& runtime) {
-         fill_runtime(pod_spec_of_runtime(runtime)["volumes"], named_downwards);
-         patches_with_volumes(job, 16);
-     }},
-};
-
 const std::string job_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/job";
 const std::string runtime_path = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/plain";
 const std::string job_set_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job";
@@ -316,9 +185,10 @@ double longest_turn_of(const Case& each) {
     shop.desk.put(runtime_path, to_json(of_it));
     shop.show(job_path, shop.cache.train_jobs());
     shop.show(runtime_path, shop.cache.cluster_training_runtimes());
-    CHECK(shop.run().trouble == std::nullopt);
-    REQUIRE(!shop.desk.text(job_set_path).empty());
-    shop.tell(each.name + ": created suspended");
+    CHECK(shop.run().trouble.has_value() == each.is_refused);
+    REQUIRE(shop.desk.text(job_set_path).empty() == each.is_refused);
+    shop.tell(each.name + (each.is_refused ? ": refused" : ": created suspended"));
+    if (each.is_refused) return shop.longest;
 
     job["spec"].erase("suspend");
     job["metadata"]["resourceVersion"] = "8";
@@ -337,6 +207,38 @@ double longest_turn_of(const Case& each) {
     CHECK(shop.run().trouble == std::nullopt);
     shop.tell(each.name + ": resumed");
     CHECK_FALSE(parsed(shop.desk.text(job_set_path))["spec"]["suspend"].bool_or(false));
+    return shop.longest;
+}
+
+// A JobSet that runs, each of whose jobs depends on the last of those before it that may be named.
+double longest_turn_of_running_job_set() {
+    constexpr std::size_t dependencies = 10;  // the limit of JobSet
+    Shop shop;
+    Json job = train_job();
+    job["status"] =
+        parsed(R"({"conditions":[{"type":"Created","status":"True","reason":"JobsCreationSucceeded"}]})");
+    Json job_set = parsed(
+        R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"job","namespace":"ns",
+        "uid":"0f8d3c7e-2f55-4b7a-8f0b-5e2f4f2a9f04","resourceVersion":"7","creationTimestamp":"2026-01-15T10:00:00Z",
+        "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","controller":true,
+        "uid":"0f8d3c7e-2f55-4b7a-8f0b-5e2f4f2a9f01"}]}})");
+    fill(job_set["spec"]["replicatedJobs"], largest, [&](std::size_t i) {
+        Json one = small_job(i);
+        Json& depends = one["dependsOn"] = Json::array();
+        for (std::size_t k = 1; k <= std::min(i, dependencies); ++k)
+            depends.push_back(Json::object({{"name", small_job(i - k)["name"]}, {"status", "Ready"}}));
+        Json count = Json::object({{"name", one["name"]}, {"ready", 1}, {"active", 1}});
+        job_set["status"]["replicatedJobsStatus"].push_back(std::move(count));
+        return one;
+    });
+    shop.desk.put(job_path, to_json(job));
+    shop.desk.put(runtime_path, to_json(plain_runtime()));
+    shop.desk.put(job_set_path, to_json(job_set));
+    shop.show(job_path, shop.cache.train_jobs());
+    shop.show(runtime_path, shop.cache.cluster_training_runtimes());
+    shop.show(job_set_path, shop.cache.job_sets());
+    (void)shop.run();
+    shop.tell("a running JobSet of many jobs that depend on others");
     return shop.longest;
 }
 
@@ -391,7 +293,7 @@ double longest_turn_of_changes(int users, int changes) {
         for (std::size_t handled = 1; handled > 0;) turns.run([&] { handled = context.poll_one(); });
     };
     run_ready();
-    REQUIRE(work->passes() == static_cast<std::uint64_t>(users));
+    REQUIRE(work->reconciles_started() == static_cast<std::uint64_t>(users));
     // As many events as one turn of a watch has.
     turns.run([&] {
         for (int i = 0; i < changes; ++i) {
@@ -400,7 +302,7 @@ double longest_turn_of_changes(int users, int changes) {
         }
     });
     run_ready();
-    CHECK(work->passes() > static_cast<std::uint64_t>(users));
+    CHECK(work->reconciles_started() > static_cast<std::uint64_t>(users));
     std::cout << users << " users of a runtime that changes " << changes << " times: longest turn "
               << turns.longest << " ms\n";
     stop.emit(boost::asio::cancellation_type::terminal);
@@ -418,8 +320,15 @@ TEST_CASE("no number of TrainJobs that use a changed runtime keeps the event loo
     CHECK(longest < 50);
 }
 
+TEST_CASE("no running JobSet keeps the event loop for more than 250 ms") {
+    double longest = longest_turn_of_running_job_set();
+    for (int tries = 1; tries < 3 && longest >= longest_turn; ++tries)
+        longest = std::min(longest, longest_turn_of_running_job_set());
+    CHECK(longest < longest_turn);
+}
+
 TEST_CASE("no object that etcd stores keeps the event loop for more than 250 ms") {
-    for (const Case& each : cases) {
+    for (const Case& each : cases()) {
         DYNAMIC_SECTION(each.name) {
             // Other load on the machine leaves caches cold, which takes CPU time as well.
             double longest = longest_turn_of(each);

@@ -1,5 +1,7 @@
 #include "commands.hpp"
 
+#include <algorithm>
+
 #include "check/check.hpp"
 #include "explain/explain.hpp"
 #include "list/list.hpp"
@@ -15,7 +17,7 @@ namespace cli {
 namespace {
 
 template <class Settings, api::Result<net::Output> (*body)(const Settings&)>
-int run(net::Options& options, int argc, char** argv) {
+int run(net::Options& options, int argc, const char* const* argv) {
     Settings settings;
     add_options(options, settings);
     return net::run_command(options, argc, argv, [&] { return body(settings); });
@@ -145,16 +147,44 @@ const Command all[] = {
      "TrainJob "
      "cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
      timeline_examples, run<TimelineSettings, timeline>, options_of<TimelineSettings>},
-    {"wait", "NAME...", "wait until TrainJobs run, complete or fail",
-     "Waits until all of some TrainJobs are complete, or have failed, or run, and prints a line for each. "
+    {"wait", "NAME...", "wait until TrainJobs run, are suspended, complete or fail",
+     "Waits until all of some TrainJobs are complete, or have failed, or run, or are suspended, and prints a "
+     "line "
+     "for each. "
      "Exit "
      "status: 0 if all are as --for says; 3 if one has ended in another way; 4 if one was deleted; 5 after "
      "--timeout; 1 if they cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
      wait_examples, run<WaitSettings, wait_for>, options_of<WaitSettings>},
 };
 
+const Command* find(std::string_view name) {
+    const auto at = std::find_if(std::begin(all), std::end(all),
+                                 [name](const Command& command) { return command.name == name; });
+    return at == std::end(all) ? nullptr : at;
+}
+
+// Options of different commands with the same name are of the same kind.
+bool takes_a_word(std::string_view option) {
+    for (const Command& command : all)
+        for (const net::Options::Described& each : command.options())
+            if (option == "--" + each.name || (each.letter != 0 && option == std::string{'-', each.letter}))
+                return !each.placeholder.empty();
+    return false;
+}
+
 }  // namespace
 
 std::span<const Command> commands() { return all; }
+
+std::vector<std::string> command_first(std::vector<std::string> words) {
+    if (words.size() > 1 && words[0] == "help" && find(words[1])) return {words[1], "--help"};
+    std::size_t at = 0;
+    while (at < words.size() && words[at].starts_with('-')) at += takes_a_word(words[at]) ? 2 : 1;
+    if (at < words.size() && find(words[at])) {
+        const auto command = words.begin() + static_cast<std::ptrdiff_t>(at);
+        std::rotate(words.begin(), command, command + 1);
+    }
+    return words;
+}
 
 }  // namespace cli

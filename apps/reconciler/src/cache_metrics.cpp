@@ -13,6 +13,16 @@ void add_cache_metrics(net::Metrics& metrics, controller::Cache& cache) {
         metrics.read_gauge("signalbox_train_jobs", "TrainJobs by their state.",
                            [&cache, state = state] { return static_cast<double>(cache.count(state)); },
                            {{"state", name}});
+    for (std::size_t i = 0; i < lifecycle::stall_reason_count; ++i) {
+        const auto reason = static_cast<lifecycle::StallReason>(i);
+        metrics.read_gauge("signalbox_train_jobs_stalled",
+                           "TrainJobs with the condition Stalled, by its reason.",
+                           [&cache, reason] { return static_cast<double>(cache.stalled(reason)); },
+                           {{"reason", std::string(lifecycle::name_of(reason))}});
+    }
+    metrics.read_gauge("signalbox_train_jobs_at_risk",
+                       "TrainJobs that by their own estimate end after their active deadline.",
+                       [&cache] { return static_cast<double>(cache.at_risk()); });
     const auto add = [&metrics](const kube::Resource& resource, const auto& store) {
         metrics.read_gauge("signalbox_cache_objects", "Objects in the caches.",
                            [&store] { return static_cast<double>(store.size()); },

@@ -91,15 +91,18 @@ void Process::make_controller() {
             controller_->enqueue(key, change);
         },
         settings_.namespaces, pipeline_);
+    const controller::ProgressSettings progress =
+        controller::progress_settings_of(settings_.build, pod_namespace_);
+    cache_->watch_progress(progress.watch, wall_clock);
     cache_->on_delete([this](const api::ObjectKey& key, std::string_view uid) {
         // Only the leader logs the end of a job.
         if (leading()) manager_.log().info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
     });
     shared_ = std::make_unique<controller::SharedObjects>(manager_.clock(), [this] { enqueue_all(); });
     const lifecycle::Options options = {.created_condition = settings_.created_condition};
-    reconciler_ =
-        std::make_unique<controller::Reconciler>(*throttled_, *cache_, *events_, manager_.log(), wall_clock,
-                                                 options, controller::BuildContext{pipeline_, *shared_});
+    reconciler_ = std::make_unique<controller::Reconciler>(
+        *throttled_, *cache_, *events_, manager_.log(), wall_clock, options,
+        controller::BuildContext{pipeline_, *shared_}, progress);
     const controller::Controller::Limits limits = {.concurrency = settings_.concurrency};
     controller_ = std::make_unique<controller::Controller>(
         manager_.executor(), manager_.clock(), *cache_, *reconciler_, manager_.metrics(), manager_.log(),
@@ -140,7 +143,9 @@ void Process::start_loops() {
     manager_.start("finalizers of runtimes",
                    controller::release_runtimes(*throttled_, *cache_, manager_.clock(), manager_.log(),
                                                 [this] { return leading(); }));
-    const auto work = [this] { return heap_work(controller_->passes(), manager_.objects_received()); };
+    const auto work = [this] {
+        return heap_work(controller_->reconciles_started(), manager_.objects_received());
+    };
     const auto trim = [this] {
         controller_->forget_old();
         give_memory_back();

@@ -1,9 +1,9 @@
-#include "progress_process.hpp"
+#include "run.hpp"
 
-#include "farewell.hpp"
 #include "kube/manager/manager.hpp"
 #include "progress_server.hpp"
 #include "server_metrics.hpp"
+#include "shutdown_delay.hpp"
 
 namespace webhook {
 namespace {
@@ -21,6 +21,7 @@ public:
                            [this](const auto& figure) { return figure(server_.stats()); });
         add_certificate_metric(manager_.metrics(), [this] { return server_.certificate_ends(); });
         manager_.ready_after([this] { return server_.not_ready(); });
+        serve_job_metrics(settings_, manager_, server_);
         if (auto started = manager_.start_admin_server(); !started) return started.error();
         manager_.log().info("starting", {{"cluster", config.source}});
         manager_.log().info("listening", {{"what", "progress"}, {"address", server_.address()}});

@@ -66,7 +66,7 @@ public:
           tools_(tools),
           clock_(kube::make_clock(context_.get_executor())),
           schedule_(schedule_limits(settings.progress)),
-          metrics_(tools.metrics),
+          metrics_(tools.metrics, settings.progress.job_metrics),
           loops_(context_.get_executor()) {}
 
     ~Impl() {
@@ -83,6 +83,7 @@ public:
     net::Task<> end_here(bool immediate);
 
     api::Time certificate_ends() const { return tls_->not_after(); }
+    std::string job_metrics() { return metrics_.of_jobs().expose(clock_->now()); }
 
     boost::asio::io_context context_{1};
     std::unique_ptr<net::HttpServer> http_ = {};
@@ -279,10 +280,16 @@ std::vector<std::string> ProgressServer::not_ready() const { return impl_->not_r
 const net::ServerStats& ProgressServer::stats() const { return impl_->http_->stats(); }
 api::Time ProgressServer::certificate_ends() const { return impl_->certificate_ends(); }
 std::string ProgressServer::address() const { return impl_->address_; }
+std::string ProgressServer::job_metrics() const { return impl_->job_metrics(); }
 void ProgressServer::stop_vouching() { impl_->vouches_ = false; }
 
 void ProgressServer::close_after_response() {
     impl_->context_.get_executor().execute([impl = impl_.get()] { impl->http_->close_after_response(); });
+}
+
+void serve_job_metrics(const Settings& settings, kube::Manager& manager, const ProgressServer& server) {
+    if (settings.progress.job_metrics > 0)
+        manager.serve_page("/metrics/jobs", [&server] { return server.job_metrics(); });
 }
 
 net::Task<> ProgressServer::end(bool immediate) {

@@ -22,6 +22,10 @@ inline ProgressTools tools_of(kube::Manager& manager) {
     return {manager.log(), manager.metrics(), manager.loop_gaps(), manager.api_metrics()};
 }
 
+class ProgressServer;
+/// Adds the page with the series of single TrainJobs, if the settings ask for it.
+void serve_job_metrics(const Settings& settings, kube::Manager& manager, const ProgressServer& server);
+
 /// The server of progress reports (libs/progress) with a listener, a thread, connections and API clients of
 /// its own. Thread rule: one thread, unless a member says otherwise. Settings and tools must outlive it.
 class ProgressServer {
@@ -41,6 +45,8 @@ public:
     const net::ServerStats& stats() const;  ///< any thread
     api::Time certificate_ends() const;     ///< any thread
     std::string address() const;
+    /// Returns the series of single TrainJobs. Any thread.
+    std::string job_metrics() const;
 
     /// Stops the renewal of the Lease.
     void stop_vouching();

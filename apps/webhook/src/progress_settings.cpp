@@ -13,9 +13,9 @@ constexpr const char* admission_options[] = {
     "client-ca",     "token-audience", "token-users",  "threads",     "max-bytes-in-flight", "source-rate",
     "lossy-clients", "kueue-types",    "feature-gates"};
 constexpr const char* progress_options[] = {
-    "progress-listen",  "progress-tls-cert",   "progress-tls-key",           "progress-cert-secret",
-    "progress-service", "progress-interval",   "progress-writes-per-second", "progress-bytes-per-second",
-    "progress-jobs",    "progress-source-rate"};
+    "progress-listen",  "progress-tls-cert",    "progress-tls-key",           "progress-cert-secret",
+    "progress-service", "progress-interval",    "progress-writes-per-second", "progress-bytes-per-second",
+    "progress-jobs",    "progress-source-rate", "progress-job-metrics"};
 
 api::Error usage(std::string what) { return {.code = api::Errc::invalid, .message = std::move(what)}; }
 
@@ -71,6 +71,9 @@ void add_progress_options(net::Options& options, Services& services, ProgressSet
     options.add("progress-source-rate", "N", settings.source_rate,
                 "how many new connections a second to take from one IP address; 0 where all Pods have the "
                 "same one: sources are not limited");
+    options.add("progress-job-metrics", "N", settings.job_metrics,
+                "of how many TrainJobs to export percent, remaining time and last report at /metrics/jobs of "
+                "--admin-listen, with their names as labels");
 }
 
 api::Result<> check_services(const net::Options& options, const Services& services) {

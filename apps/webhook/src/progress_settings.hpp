@@ -28,7 +28,8 @@ struct ProgressSettings {
     double writes_per_second = 200;
     net::ByteCount bytes_per_second{512 * 1024};
     std::size_t jobs = 10'000;
-    double source_rate = 20;  ///< 0: sources are not limited
+    double source_rate = 20;      ///< 0: sources are not limited
+    std::size_t job_metrics = 0;  ///< TrainJobs with series of their own
 };
 
 /// `services` and `settings` must outlive the options.

@@ -4,16 +4,13 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "admission/runtime_informer.hpp"
-#include "certificate/rotator.hpp"
-#include "certificate/stand_in.hpp"
-#include "farewell.hpp"
+#include "admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
-#include "net/tls/tls.hpp"
-#include "progress_process.hpp"
 #include "progress_server.hpp"
 #include "runtime/plugin.hpp"
 #include "server_metrics.hpp"
 #include "serving_threads.hpp"
+#include "shutdown_delay.hpp"
 
 namespace webhook {
 namespace {
@@ -31,13 +28,11 @@ constexpr std::size_t other_requests_at_once = 8;
 // The parts of the process; members are in the order of their dependencies.
 class Process {
 public:
-    /// Without `files` the certificate is self-signed, and replaces that of `tls`.
-    Process(const Settings& settings, std::shared_ptr<net::Tls> tls, std::optional<net::TlsFileWatcher> files)
+    Process(const Settings& settings, AdmissionCertificate certificate)
         : settings_(settings),
           manager_(manager_options(settings)),
           review_metrics_(manager_.metrics()),
-          files_(std::move(files)),
-          tls_(std::move(tls)),
+          certificate_(std::move(certificate)),
           serving_threads_(manager_.executor(), {review_metrics_, manager_.log(), pipeline_, callers_,
                                                  settings.namespaces, policy_, manager_.loop_gaps()}) {}
 
@@ -45,13 +40,12 @@ public:
 
 private:
     api::Result<> watch_runtimes(const kube::ClusterConfig& config);
-    void keep_certificate();
     api::Result<> serve_progress(const kube::ClusterConfig& config);
     api::Result<> serve_admission(const kube::ClusterConfig& config);
     void add_metrics();
     void note_no_room(const api::ObjectKey& key);
     std::vector<std::string> not_ready();
-    bool certificate_is_valid() { return tls_->not_after() > manager_.clock().wall(); }
+    bool certificate_is_valid() { return certificate_.tls()->not_after() > manager_.clock().wall(); }
     net::Task<> stop_taking(bool immediate);
     net::Task<> drain(bool immediate);
     net::Task<> end_progress(bool immediate);
@@ -63,10 +57,8 @@ private:
         runtime::make_pipeline(admission::features_of(settings_.feature_gates));
     const admission::AuthPolicy callers_ = auth_policy(settings_);
     const admission::ReviewPolicy policy_ = review_policy(settings_);
-    std::optional<net::TlsFileWatcher> files_;
-    std::shared_ptr<net::Tls> tls_;
+    AdmissionCertificate certificate_;
     std::unique_ptr<kube::ApiServer> server_;
-    std::unique_ptr<CertificateRotator> signer_;
     std::unique_ptr<admission::RuntimeInformer> runtimes_;
     std::unique_ptr<ProgressServer> progress_;  // null: not served
     ServingThreads serving_threads_;
@@ -93,12 +85,12 @@ void Process::add_metrics() {
     });
     metrics.read_gauge("signalbox_runtimes", "Runtimes in the watch cache.",
                        [this] { return double(runtimes_->size()); });
-    add_certificate_metric(metrics, [this] { return tls_->not_after(); });
+    add_certificate_metric(metrics, [this] { return certificate_.tls()->not_after(); });
 }
 
 std::vector<std::string> Process::not_ready() {
     std::vector<std::string> reasons;
-    if (signer_ && !signer_->in_use()) reasons.emplace_back("no certificate yet that API servers trust");
+    if (!certificate_.is_trusted()) reasons.emplace_back("no certificate yet that API servers trust");
     if (!certificate_is_valid()) reasons.emplace_back("the certificate has expired");
     if (progress_) std::ranges::move(progress_->not_ready(), std::back_inserter(reasons));
     return reasons;
@@ -117,24 +109,11 @@ api::Result<> Process::watch_runtimes(const kube::ClusterConfig& config) {
     return {};
 }
 
-void Process::keep_certificate() {
-    if (files_)
-        return manager_.start("watch of the certificate",
-                              net::follow(*files_, certificate_poll_interval, manager_.log()));
-    CertificateRotator::Options options = {.secret = settings_.cert_secret,
-                                           .service = settings_.service,
-                                           .lifetime = settings_.cert_lifetime,
-                                           .client_ca_file = settings_.client_ca,
-                                           .instance = kube::new_identity()};
-    signer_ = std::make_unique<CertificateRotator>(*server_, manager_.clock(), std::move(options), *tls_,
-                                                   manager_.log());
-    manager_.start("care of the certificate", signer_->run());
-}
-
 api::Result<> Process::serve_progress(const kube::ClusterConfig& config) {
     if (!settings_.services.progress) return {};
     progress_ = std::make_unique<ProgressServer>(settings_, tools_of(manager_));
     if (auto started = progress_->start(config); !started) return started.error();
+    serve_job_metrics(settings_, manager_, *progress_);
     manager_.log().info("listening", {{"what", "progress"}, {"address", progress_->address()}});
     manager_.start("server of progress", progress_->watch());
     return {};
@@ -143,7 +122,7 @@ api::Result<> Process::serve_progress(const kube::ClusterConfig& config) {
 api::Result<> Process::serve_admission(const kube::ClusterConfig& config) {
     const net::ServerConfig listen = {.host = settings_.listen.host,
                                       .port = settings_.listen.port,
-                                      .tls = tls_,
+                                      .tls = certificate_.tls(),
                                       .limits = share(settings_.limits, settings_.threads)};
     const auto port = serving_threads_.start(
         settings_.threads, listen, [&](boost::asio::any_io_executor executor, kube::Clock& clock) {
@@ -159,7 +138,7 @@ api::Result<> Process::serve_admission(const kube::ClusterConfig& config) {
     if (!certificate_is_valid())
         manager_.log().error(
             "the certificate has expired: replace the file, it is read again",
-            {{"file", settings_.tls_cert}, {"not_after", api::format_time(tls_->not_after())}});
+            {{"file", settings_.tls_cert}, {"not_after", api::format_time(certificate_.tls()->not_after())}});
     return {};
 }
 
@@ -186,7 +165,7 @@ net::Task<> Process::end_progress(bool immediate) {
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
     if (auto watched = watch_runtimes(config); !watched) return watched.error();
-    keep_certificate();
+    certificate_.keep(manager_, *server_);
     if (auto served = serve_progress(config); !served) return served.error();
     add_metrics();
     manager_.ready_after([this] { return not_ready(); });
@@ -205,15 +184,9 @@ api::Result<> run(const Settings& settings) {
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
     if (!settings.services.admission) return run_progress(settings, *config);
-    if (settings.self_signed) {
-        auto tls = make_stand_in(settings.client_ca);
-        if (!tls) return tls.error();
-        return Process(settings, std::move(*tls), std::nullopt).run(*config);
-    }
-    auto files = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
-    if (!files) return files.error();
-    auto tls = files->tls();
-    return Process(settings, std::move(tls), std::move(*files)).run(*config);
+    auto certificate = AdmissionCertificate::open(settings);
+    if (!certificate) return certificate.error();
+    return Process(settings, std::move(*certificate)).run(*config);
 }
 
 }  // namespace webhook

@@ -50,13 +50,13 @@ ServingThread::ServingThread(boost::asio::any_io_executor executor, std::unique_
 net::Answer ServingThread::receive(net::HttpRequest& request) {
     if (!callers_) return admit(request, clock_->now());
     const std::string_view token = admission::bearer_token(request);
-    const auto standing = callers_->from_cache(token);
-    if (!standing) {
+    const auto result = callers_->from_cache(token);
+    if (!result) {
         auto place = questions_.take(request.peer);
         if (!place && !callers_->was_admitted(token)) return turn_away(admission::AuthResult::unknown);
         return ask_and_admit(request, std::string(token), std::move(place));
     }
-    if (*standing != admission::AuthResult::admitted) return turn_away(*standing);
+    if (*result != admission::AuthResult::admitted) return turn_away(*result);
     return admit(request, clock_->now());
 }
 
@@ -65,10 +65,10 @@ net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& requ
     // Half of the time is for the review itself.
     const kube::SteadyTime came = clock_->now();
     const auto deadline = came + admission::lookup_timeout(request.target) / 2;
-    const admission::AuthResult standing = co_await callers_->ask(std::move(token), deadline);
+    const admission::AuthResult result = co_await callers_->ask(std::move(token), deadline);
     // Connections that wait for their review have a limit of their own.
     place.reset();
-    if (standing != admission::AuthResult::admitted) co_return turn_away(standing);
+    if (result != admission::AuthResult::admitted) co_return turn_away(result);
     auto answer = admit(request, came);
     if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer))
         co_return co_await std::move(*later);
@@ -76,12 +76,12 @@ net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& requ
 }
 
 // The error for a rejected client has the requirements, and nothing about clients with permission.
-net::HttpResponse ServingThread::turn_away(admission::AuthResult standing) {
-    if (standing == admission::AuthResult::unknown) {
+net::HttpResponse ServingThread::turn_away(admission::AuthResult result) {
+    if (result == admission::AuthResult::unknown) {
         metrics_.count_refused(admission::Outcome::unchecked);
         return no_verdict(503, "the caller cannot be checked now, try again");
     }
-    if (standing == admission::AuthResult::forbidden) {
+    if (result == admission::AuthResult::forbidden) {
         metrics_.count_refused(admission::Outcome::forbidden);
         return go_away(403, "this user may not call");
     }

@@ -52,7 +52,7 @@ private:
     net::Answer receive(net::HttpRequest& request);
     net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token,
                                                std::optional<admission::Limiter::Permit> place);
-    net::HttpResponse turn_away(admission::AuthResult standing);
+    net::HttpResponse turn_away(admission::AuthResult result);
     net::Answer admit(net::HttpRequest& request, kube::SteadyTime came);
     static net::Task<> drain_here(ServingThread& serving_thread, std::chrono::milliseconds grace);
 

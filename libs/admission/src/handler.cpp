@@ -7,6 +7,7 @@
 
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "net/process/option_types.hpp"
 
 namespace admission {
@@ -31,9 +32,7 @@ net::HttpResponse plain(int status, std::string text) {
 bool is_json(std::string_view media_type) {
     media_type = media_type.substr(0, media_type.find(';'));
     while (!media_type.empty() && media_type.back() == ' ') media_type.remove_suffix(1);
-    return std::ranges::equal(media_type, std::string_view("application/json"), [](char given, char wanted) {
-        return (given >= 'A' && given <= 'Z' ? given + ('a' - 'A') : given) == wanted;
-    });
+    return api::equal_ignoring_case(media_type, "application/json");
 }
 
 std::string_view query_value(std::string_view target, std::string_view name) {
@@ -57,8 +56,6 @@ bool is_of_kind(const api::Json& object, std::string_view kind) {
     return object["kind"].as_string() == kind && object["apiVersion"].as_string() == api::trainer_api_version;
 }
 
-std::string quoted(std::string_view text) { return api::to_json(api::Json(text)); }
-
 std::string uid_of(const api::AdmissionRequest& request) {
     const api::Json& object = request.object.is_object() ? request.object : request.old_object;
     return std::string(object["metadata"]["uid"].as_string());
@@ -71,7 +68,7 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
     const bool is_update = request.operation == "UPDATE";
     const bool is_write = is_update || request.operation == "CREATE";
     if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
-        return api::bad_request("unknown operation " + quoted(request.operation) +
+        return api::bad_request("unknown operation " + api::quoted(request.operation) +
                                 ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
     const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
     if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
@@ -87,7 +84,7 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
                                 ": check the rules of the webhook configuration");
     if (!request.ns.empty() && !namespaces.contains(request.ns))
         return api::bad_request("this webhook watches " + to_string(namespaces) + " and cannot read in " +
-                                quoted(request.ns) +
+                                api::quoted(request.ns) +
                                 ": add that namespace to its --namespaces, with a role there, or take it "
                                 "out of the namespaceSelector of the webhook configurations");
     if (!is_of_kind(request.object, kind) || (is_update && !is_of_kind(request.old_object, kind)))
@@ -230,7 +227,7 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& acco
     if (lookups.queued_jobs && !may_count_jobs(review.request, account.began())) lookups.queued_jobs = false;
     std::optional<api::Verdict> by_watch;
     if (const auto inputs = inputs_.from_cache(review.request, lookups)) {
-        api::Verdict verdict = judge(review, *inputs);
+        api::Verdict verdict = verdict_of(review, *inputs);
         if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, account);
         by_watch = std::move(verdict);
         // The review has taken the objects apart.
@@ -276,7 +273,7 @@ net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, Requ
 // A missing warning is no reason for a denial.
 std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
                                                                   Review& review) const {
-    if (waiting.subject.lookups.queued_jobs) return judge(review, ReviewInputs());
+    if (waiting.subject.lookups.queued_jobs) return verdict_of(review, ReviewInputs());
     return waiting.by_watch;
 }
 
@@ -310,17 +307,17 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Waiting waiting) {
             co_return conclude(review, verdict, account);
         }
         note_lookup(nullptr);
-        api::Verdict verdict = judge(review, *inputs);
+        api::Verdict verdict = verdict_of(review, *inputs);
         if (!may_be_stale(verdict, *inputs)) co_return conclude(review, verdict, account);
         waiting.by_watch = std::move(verdict);
         waiting.runtime = InputReader::Runtime::live;
     }
 }
 
-api::Verdict ReviewHandler::judge(Review& review, const ReviewInputs& inputs) const {
+api::Verdict ReviewHandler::verdict_of(Review& review, const ReviewInputs& inputs) const {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    return review.route->judge(review.request,
-                               {.inputs = inputs, .now = now, .pipeline = pipeline_, .policy = policy_});
+    return review.route->review(review.request,
+                                {.inputs = inputs, .now = now, .pipeline = pipeline_, .policy = policy_});
 }
 
 bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/validation.hpp"
+
 namespace admission {
 namespace {
 
@@ -60,11 +62,14 @@ Outcome outcome_of(const api::Verdict& verdict) {
 }
 
 ReviewMetrics::ReviewMetrics(net::Metrics& metrics) : metrics_(metrics), series_(routes().size() + 1) {
-    for (const std::string_view cause : {"typed_client", "reapply"})
-        restored_[cause] =
-            metrics.counter("signalbox_admission_fields_restored_total",
-                            "Fields of TrainJobs that writers had lost and were put back, by how.",
-                            {{"cause", std::string(cause)}});
+    const auto add = [&](const api::RestoredField& of) {
+        restored_[of] = metrics.counter("signalbox_admission_fields_restored_total",
+                                        "Fields of TrainJobs that writers had lost and were put back.",
+                                        {{"field", std::string(of.field)}, {"cause", std::string(of.cause)}});
+    };
+    for (const std::string_view field : runtime::restored_fields)
+        add({.field = field, .cause = "typed_client"});
+    add({.field = "runtimePatches", .cause = "reapply"});
     for (std::size_t i = 0; i < series_.size(); ++i) {
         const bool known = i < routes().size();
         const std::string path = known ? std::string(routes()[i].path) : "other";
@@ -122,8 +127,8 @@ void ReviewMetrics::count_rules(const char* name, const char* help, const Route&
             .add();
 }
 
-void ReviewMetrics::count_restored(const std::vector<std::string_view>& causes) {
-    for (const std::string_view cause : causes) restored_.at(cause).add();
+void ReviewMetrics::count_restored(const std::vector<api::RestoredField>& fields) {
+    for (const api::RestoredField& each : fields) restored_.at(each).add();
 }
 
 }  // namespace admission

@@ -9,9 +9,9 @@
 namespace admission {
 namespace {
 
-api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::Findings findings) {
-    api::Verdict verdict = api::validated(request, std::move(findings.errors));
-    verdict.warnings = std::move(findings.warnings);
+api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::ValidationResult result) {
+    api::Verdict verdict = api::validated(request, std::move(result.errors));
+    verdict.warnings = std::move(result.warnings);
     return verdict;
 }
 
@@ -66,7 +66,7 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewCont
 }
 
 api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContext& with) {
-    runtime::Findings findings;
+    runtime::ValidationResult result;
     if (request.operation != "DELETE") {
         const std::size_t values = count_tree_values(request.object);
         if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
@@ -74,13 +74,12 @@ api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContex
                                              .field = "spec",
                                              .detail = "the runtime " + too_large_text(values),
                                              .rule = runtime::Rule::template_unbuildable}});
-        findings =
+        result =
             runtime::validate_runtime(request.object, request.old_object, with.pipeline, with.policy.gates);
     }
     if (auto warning = runtime::warning_of_queued_jobs(request.object, with.inputs.queued); !warning.empty())
-        findings.warnings.push_back(
-            {.text = std::move(warning), .rule = runtime::Rule::queued_jobs_affected});
-    return to_verdict(request, std::move(findings));
+        result.warnings.push_back({.text = std::move(warning), .rule = runtime::Rule::queued_jobs_affected});
+    return to_verdict(request, std::move(result));
 }
 
 }  // namespace admission

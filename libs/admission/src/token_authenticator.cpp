@@ -72,10 +72,10 @@ public:
 
     static net::Task<AuthResult> wait(std::shared_ptr<Question> question) {
         co_await question->answered_.async_wait(asio::as_tuple(asio::use_awaitable));
-        co_return question->standing;
+        co_return question->result;
     }
 
-    AuthResult standing = AuthResult::unknown;
+    AuthResult result = AuthResult::unknown;
 
 private:
     TokenAuthenticator& check_;
@@ -97,9 +97,9 @@ net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTim
     const net::Digest digest = net::digest_of(token);
     if (const auto at = open_.find(digest); at != open_.end()) {
         const std::shared_ptr<Question> question = at->second;
-        const auto heard = co_await (Question::wait(question) || clock_.sleep_until(deadline));
-        const auto* standing = std::get_if<AuthResult>(&heard);
-        co_return standing ? *standing : AuthResult::unknown;
+        const auto first = co_await (Question::wait(question) || clock_.sleep_until(deadline));
+        const auto* result = std::get_if<AuthResult>(&first);
+        co_return result ? *result : AuthResult::unknown;
     }
     const auto question = std::make_shared<Question>(*this, digest, co_await asio::this_coro::executor);
     open_.emplace(digest, question);
@@ -107,8 +107,8 @@ net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTim
     auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
     const auto* outcome = std::get_if<api::Result<AuthResult>>(&answer);
     if (outcome && *outcome) {
-        question->standing = **outcome;
-        remember(digest, question->standing);
+        question->result = **outcome;
+        remember(digest, question->result);
         note(nullptr);
     } else {
         const api::Error late = {.code = api::Errc::unavailable,
@@ -116,7 +116,7 @@ net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTim
         const api::Error error = outcome ? outcome->error() : late;
         note(&error);
     }
-    co_return question->standing;
+    co_return question->result;
 }
 
 net::Async<AuthResult> TokenAuthenticator::review(std::string token) {
@@ -140,21 +140,21 @@ net::Async<AuthResult> TokenAuthenticator::review(std::string token) {
 std::optional<AuthResult> TokenAuthenticator::recall(const net::Digest& digest) {
     for (const Memory* memory : {&admitted_, &refused_}) {
         const auto at = memory->known.find(digest);
-        if (at != memory->known.end() && clock_.now() < at->second.until) return at->second.standing;
+        if (at != memory->known.end() && clock_.now() < at->second.until) return at->second.result;
     }
     return std::nullopt;
 }
 
-void TokenAuthenticator::remember(const net::Digest& digest, AuthResult standing) {
+void TokenAuthenticator::remember(const net::Digest& digest, AuthResult result) {
     for (Memory* memory : {&admitted_, &refused_}) {
         if (memory->known.erase(digest) > 0) memory->order.remove(digest);
     }
-    Memory& memory = memory_of(standing);
+    Memory& memory = memory_of(result);
     if (memory.known.size() == most_remembered) {
         memory.known.erase(memory.order.front());
         memory.order.pop_front();
     }
-    memory.known[digest] = {.standing = standing, .until = clock_.now() + remembered_for};
+    memory.known[digest] = {.result = result, .until = clock_.now() + remembered_for};
     memory.order.push_back(digest);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/utf8.hpp"
+#include "api/text.hpp"
 
 namespace api {
 namespace {
@@ -37,7 +37,7 @@ constexpr std::size_t most_errors = 100;
 constexpr std::size_t most_text = 32 * 1024;
 
 std::string shortened(std::string_view text, std::size_t characters) {
-    const std::string_view beginning = utf8::prefix(text, characters);
+    const std::string_view beginning = first_characters(text, characters);
     return std::string(beginning) + (beginning == text ? "" : "...");
 }
 

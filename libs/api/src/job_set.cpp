@@ -3,6 +3,7 @@
 #include "api/names.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace api {
 namespace {
@@ -13,34 +14,44 @@ struct Group {
     JobStatus counts;
 };
 
+using Groups = std::map<std::string_view, const Group*>;
+
 std::int64_t started(const JobStatus& counts) { return counts.ready + counts.succeeded + counts.failed; }
 
 // The same decision as in JobSet's controller.
-bool may_start(const Json& dependencies, const std::vector<Group>& groups) {
+bool may_start(const Json& dependencies, const Groups& groups) {
     const auto& all = dependencies.items();
     return std::all_of(all.begin(), all.end(), [&](const Json& dependency) {
-        const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& each) {
-            return each.name == dependency["name"].as_string();
-        });
-        if (group == groups.end()) return false;
+        const auto at = groups.find(dependency["name"].as_string());
+        if (at == groups.end()) return false;
+        const auto& [name, replicas, counts] = *at->second;
         const bool completes = dependency["status"].as_string() == "Complete";
-        return (completes ? group->counts.succeeded : started(group->counts)) == group->replicas;
+        return (completes ? counts.succeeded : started(counts)) == replicas;
     });
+}
+
+std::vector<Group> groups_of(const Json& jobs, const std::vector<JobStatus>& counts) {
+    std::map<std::string_view, const JobStatus*> by_name;
+    for (const JobStatus& each : counts) by_name.emplace(each.name, &each);
+    std::vector<Group> groups;
+    for (const Json& job : jobs.items()) {
+        const std::string_view name = job["name"].as_string();
+        const auto found = by_name.find(name);
+        groups.push_back(
+            {name, job["replicas"].int_or(1), found == by_name.end() ? JobStatus() : *found->second});
+    }
+    return groups;
 }
 
 std::string first_without_pods(const Json& spec, const std::vector<JobStatus>& counts) {
     const auto& jobs = spec["replicatedJobs"].items();
-    std::vector<Group> groups;
-    for (const Json& job : jobs) {
-        const std::string_view name = job["name"].as_string();
-        const auto found = std::find_if(counts.begin(), counts.end(),
-                                        [&](const JobStatus& each) { return each.name == name; });
-        groups.push_back({name, job["replicas"].int_or(1), found == counts.end() ? JobStatus() : *found});
-    }
+    const std::vector<Group> groups = groups_of(spec["replicatedJobs"], counts);
+    Groups by_name;
+    for (const Group& group : groups) by_name.emplace(group.name, &group);
     const bool in_order = spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder";
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const auto& [name, replicas, has] = groups[i];
-        if (!may_start(jobs[i]["dependsOn"], groups)) continue;
+        if (!may_start(jobs[i]["dependsOn"], by_name)) continue;
         if (has.active + has.succeeded + has.failed + has.suspended < replicas) return std::string(name);
         if (in_order && started(has) != replicas) break;
     }

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-#include "text/utf8.hpp"
+#include "api/text.hpp"
 
 namespace api {
 namespace {
@@ -26,8 +26,6 @@ Int128 multiply_or_saturate(Int128 left, Int128 right) {
     if (!__builtin_mul_overflow(left, right, &product)) return product;
     return (left < 0) != (right < 0) ? -largest : largest;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view take_digits(std::string_view& text) {
     const auto size =
@@ -113,7 +111,7 @@ Quantity operator*(std::int64_t factor, const Quantity& quantity) {
 
 Result<Quantity> parse_quantity(std::string_view text) {
     const Error error =
-        invalid("", to_json(utf8::prefix(text, 64)) +
+        invalid("", to_json(first_characters(text, 64)) +
                         " is not a quantity: a number and a suffix, such as 500m, 2 or 1.5Gi");
     std::string_view rest = text;
     const bool negative = !rest.empty() && rest[0] == '-';

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "api/json.hpp"
-#include "text/utf8.hpp"
+#include "api/text.hpp"
 
 namespace api {
 namespace {
@@ -76,7 +76,7 @@ std::optional<Time> read(std::string_view text) {
 
 Result<Time> parse_time(std::string_view text) {
     if (const auto time = read(text)) return *time;
-    return invalid("", to_json(utf8::prefix(text, 64)) + " is not an RFC 3339 time");
+    return invalid("", to_json(first_characters(text, 64)) + " is not an RFC 3339 time");
 }
 
 std::string format_time(Time time) {

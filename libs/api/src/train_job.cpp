@@ -35,6 +35,7 @@ TrainJob parse_all_but_spec(const Json& object) {
     const Json& labels = object["metadata"]["labels"];
     job.queue = labels[queue_label].as_string();
     job.is_multikueue_copy = labels.contains(multikueue_label);
+    job.progress_annotations = parse_progress_annotations(object["metadata"]["annotations"]);
     const Json& status = object["status"];
     job.conditions = parse_conditions(status["conditions"]);
     job.jobs_status = parse_jobs_status(status["jobsStatus"]);
@@ -43,6 +44,7 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.start_time = parse_time_at(status["startTime"]);
     job.completion_time = parse_time_at(status["completionTime"]);
     job.restarts = parse_restarts(status);
+    job.trainer_status = parse_trainer_status(status["trainerStatus"]);
     return job;
 }
 

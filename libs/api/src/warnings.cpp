@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "text/utf8.hpp"
+#include "api/text.hpp"
 
 namespace api {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::size_t longest_warning = 256;
 bool can_be_sent(std::string_view warning) {
     if (warning.empty()) return false;
     while (!warning.empty())
-        if (const char32_t c = utf8::take(warning); c == utf8::broken || utf8::is_control(c)) return false;
+        if (const char32_t c = take_character(warning); c == invalid_character || is_control(c)) return false;
     return true;
 }
 
@@ -38,7 +38,7 @@ void Warnings::push_back(Warning warning) {
         return;
     }
     std::string& text = warning.text;
-    text.resize(utf8::prefix(text, longest_warning).size());
+    text.resize(first_characters(text, longest_warning).size());
     const auto has = [this](const std::string& other) {
         return std::any_of(kept_.begin(), kept_.end(),
                            [&](const Warning& kept) { return kept.text == other; });

@@ -28,16 +28,18 @@ api::Result<> check_status_server(const BuildSettings& settings) {
 }  // namespace
 
 void add_options(net::Options& options, BuildSettings& settings) {
-    options.add_list("feature-gates", "LIST", settings.feature_gates,
-                     "experimental features: TrainJobStatus=true gives trainers the address for reports; the "
-                     "webhook's gates have no effect here");
+    options.add_list(
+        "feature-gates", "LIST", settings.feature_gates,
+        "experimental features: TrainJobStatus=true gives trainers the address for reports, and "
+        "TrainJobProgressDeadline=true watches their progress; the webhook's other gates have no "
+        "effect here");
     options.add(
         "status-url", "URL", settings.status_url,
         "the address for reports of trainers; default: https://signalbox-progress.<the lease's default "
         "namespace>.svc:10443");
     options.add("status-ca-secret", "NAMESPACE/NAME", settings.status_ca_secret,
-                "the Secret with the CA (ca.crt) of that server's certificate; default: "
-                "signalbox-progress-cert in the same namespace");
+                "the Secret with the CA (ca.crt) of that server's certificate; its Lease is in the same "
+                "namespace; default: signalbox-progress-cert in the namespace of the default --status-url");
 }
 
 api::Result<> check(const BuildSettings& settings) {
@@ -56,6 +58,15 @@ std::optional<runtime::StatusServer> status_server_of(const BuildSettings& setti
     if (server.ca_secret.ns.empty()) server.ca_secret.ns = ns;
     if (server.ca_secret.name.empty()) server.ca_secret.name = status_ca_secret;
     return server;
+}
+
+ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace) {
+    using lifecycle::ProgressWatch;
+    const auto server = status_server_of(settings, pod_namespace);
+    if (!server) return {};
+    const bool has_deadlines = runtime::Gates(settings.feature_gates).has(runtime::Gate::progress_deadline);
+    return {.watch = has_deadlines ? ProgressWatch::deadlines : ProgressWatch::reports,
+            .lease = {server->ca_secret.ns, status_service}};
 }
 
 }  // namespace controller

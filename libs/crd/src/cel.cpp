@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cel_lexer.hpp"
-#include "cel_values.hpp"
+#include "cel_parts.hpp"
 
 namespace crd::cel {
 namespace {
@@ -38,8 +37,8 @@ NodePtr logical(NodePtr left, NodePtr right, bool settling) {
         if (is_bool(first) && is_true(first) == settling) return first;
         const Value second = right->value(names);
         if (is_bool(second) && is_true(second) == settling) return second;
-        if (!is_bool(first)) return json(first) ? trouble("no such overload: && or ||") : first;
-        return is_bool(second) || !json(second) ? second : trouble("no such overload: && or ||");
+        if (!is_bool(first)) return json(first) ? error("no such overload: && or ||") : first;
+        return is_bool(second) || !json(second) ? second : error("no such overload: && or ||");
     });
 }
 
@@ -116,7 +115,7 @@ private:
         NodePtr no = ternary();
         return node([=](const Names& names) -> Value {
             const Value chosen = condition->value(names);
-            if (!is_bool(chosen)) return json(chosen) ? trouble("no such overload: ?:") : chosen;
+            if (!is_bool(chosen)) return json(chosen) ? error("no such overload: ?:") : chosen;
             return (is_true(chosen) ? yes : no)->value(names);
         });
     }
@@ -235,7 +234,7 @@ private:
             return node([=](const Names&) -> Value { return TypeName{called}; });
         return node([=](const Names& names) -> Value {
             const auto found = names.find(called);
-            return found == names.end() ? trouble("undeclared reference to " + called) : Value(found->second);
+            return found == names.end() ? error("undeclared reference to " + called) : Value(found->second);
         });
     }
 

@@ -14,7 +14,7 @@
 namespace crd::cel {
 
 /// The error of an expression without a value. && and || can absorb it.
-struct Trouble {
+struct Error {
     std::string text = {};
 };
 
@@ -24,7 +24,7 @@ struct TypeName {
     bool operator==(const TypeName&) const = default;
 };
 
-using Value = std::variant<api::Json, TypeName, Trouble>;
+using Value = std::variant<api::Json, TypeName, Error>;
 /// The variables: self, oldSelf and those of macros.
 using Names = std::map<std::string, api::Json, std::less<>>;
 

@@ -1,7 +1,9 @@
-#include "cel_lexer.hpp"
+#include "cel_parts.hpp"
 
 #include <cctype>
 #include <stdexcept>
+
+#include "api/text.hpp"
 
 namespace crd::cel {
 namespace {
@@ -10,8 +12,7 @@ namespace {
 constexpr std::string_view signs[] = {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "?",
                                       ":",  "+",  "-",  "(",  ")",  "[",  "]", ".", ","};
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+bool begins_name(char c) { return api::is_letter(c) || c == '_'; }
 
 [[noreturn]] void fail(std::string_view text, std::size_t at) {
     throw std::invalid_argument("cannot read CEL at position " + std::to_string(at) +
@@ -50,12 +51,13 @@ std::vector<Token> tokens_of(std::string_view text) {
             ++at;
         } else if (c == '\'' || c == '"') {
             tokens.push_back({.kind = Token::Kind::literal, .literal = quoted(text, at)});
-        } else if (is_digit(c)) {
-            const std::string_view digits = run(text, at, is_digit);
+        } else if (api::is_digit(c)) {
+            const std::string_view digits = run(text, at, api::is_digit);
             tokens.push_back({.kind = Token::Kind::literal, .literal = *api::parse_json(digits)});
             at += digits.size();
-        } else if (is_letter(c)) {
-            const auto word = run(text, at, [](char each) { return is_letter(each) || is_digit(each); });
+        } else if (begins_name(c)) {
+            const auto word =
+                run(text, at, [](char each) { return begins_name(each) || api::is_digit(each); });
             tokens.push_back({.kind = Token::Kind::name, .text = std::string(word)});
             at += word.size();
         } else {

@@ -1,9 +1,9 @@
-#include "cel_values.hpp"
+#include "cel_parts.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "characters.hpp"
+#include "api/text.hpp"
 #include "regex.hpp"
 
 namespace crd::cel {
@@ -33,8 +33,8 @@ Value ordered(std::string_view sign, const Json& left, const Json& right) {
     } else if (left.is_string() && right.is_string()) {
         order = left.as_string().compare(right.as_string());
     } else {
-        return trouble("no such overload: " + type_name(left) + " " + std::string(sign) + " " +
-                       type_name(right));
+        return error("no such overload: " + type_name(left) + " " + std::string(sign) + " " +
+                     type_name(right));
     }
     if (sign == "<") return truth(order < 0);
     if (sign == "<=") return truth(order <= 0);
@@ -43,7 +43,7 @@ Value ordered(std::string_view sign, const Json& left, const Json& right) {
 
 Value contained(const Json& item, const Json& in) {
     if (in.is_object()) return truth(in.contains(item.as_string()));
-    if (!in.is_array()) return trouble("no such overload: in " + type_name(in));
+    if (!in.is_array()) return error("no such overload: in " + type_name(in));
     return truth(std::find(in.items().begin(), in.items().end(), item) != in.items().end());
 }
 
@@ -54,14 +54,14 @@ Value sum(const Json& left, const Json& right) {
     if (left.is_integer() && right.is_integer() &&
         !__builtin_add_overflow(left.int_or(0), right.int_or(0), &total))
         return Json(total);
-    return trouble("no such overload: " + type_name(left) + " + " + type_name(right));
+    return error("no such overload: " + type_name(left) + " + " + type_name(right));
 }
 
 Value size_of(const Json& value) {
-    if (value.is_string()) return Json(static_cast<std::int64_t>(count_characters(value.as_string())));
+    if (value.is_string()) return Json(static_cast<std::int64_t>(api::count_characters(value.as_string())));
     if (value.is_array()) return Json(static_cast<std::int64_t>(value.items().size()));
     if (value.is_object()) return Json(static_cast<std::int64_t>(value.members().size()));
-    return trouble("no such overload: size(" + type_name(value) + ")");
+    return error("no such overload: size(" + type_name(value) + ")");
 }
 
 // Tests a string against another one.
@@ -81,13 +81,13 @@ constexpr struct {
 
 }  // namespace
 
-Value trouble(std::string text) { return Trouble{std::move(text)}; }
+Value error(std::string text) { return Error{std::move(text)}; }
 const Json* json(const Value& value) { return std::get_if<Json>(&value); }
 Value truth(bool value) { return Json(value); }
 
 Value binary(std::string_view sign, const Value& left, const Value& right) {
-    if (std::holds_alternative<Trouble>(left)) return left;
-    if (std::holds_alternative<Trouble>(right)) return right;
+    if (std::holds_alternative<Error>(left)) return left;
+    if (std::holds_alternative<Error>(right)) return right;
     if (sign == "==" || sign == "!=") {
         const auto* one = std::get_if<TypeName>(&left);
         const auto* other = std::get_if<TypeName>(&right);
@@ -97,13 +97,13 @@ Value binary(std::string_view sign, const Value& left, const Value& right) {
     }
     const Json* a = json(left);
     const Json* b = json(right);
-    if (!a || !b) return trouble("no such overload: " + std::string(sign) + " of types");
+    if (!a || !b) return error("no such overload: " + std::string(sign) + " of types");
     if (sign == "in") return contained(*a, *b);
     if (sign == "+") return sum(*a, *b);
     if (sign == "-" && a->is_integer() && b->is_integer()) {
         std::int64_t rest = 0;
         if (!__builtin_sub_overflow(a->int_or(0), b->int_or(0), &rest)) return Json(rest);
-        return trouble("return error for overflow");
+        return error("return error for overflow");
     }
     return ordered(sign, *a, *b);
 }
@@ -113,7 +113,7 @@ Value negated(std::string_view sign, const Value& of) {
     if (!value) return of;
     if (sign == "!" && value->is_bool()) return truth(!value->bool_or(false));
     if (sign == "-" && value->is_integer()) return Json(-value->int_or(0));
-    return trouble("no such overload: " + std::string(sign) + type_name(*value));
+    return error("no such overload: " + std::string(sign) + type_name(*value));
 }
 
 Value member(const Value& of, const Value& key) {
@@ -123,11 +123,11 @@ Value member(const Value& of, const Value& key) {
     if (!name) return key;
     if (name->is_string()) {
         const Json* found = container->find(name->as_string());
-        return found ? Value(*found) : trouble("no such key: " + std::string(name->as_string()));
+        return found ? Value(*found) : error("no such key: " + std::string(name->as_string()));
     }
     const std::int64_t index = name->int_or(-1);
     if (index < 0 || static_cast<std::size_t>(index) >= container->items().size())
-        return trouble("index out of bounds: " + std::to_string(index));
+        return error("index out of bounds: " + std::to_string(index));
     return container->items()[static_cast<std::size_t>(index)];
 }
 
@@ -150,7 +150,7 @@ Function function(std::string_view name, std::size_t arguments) {
             if (!text) return given[0];
             if (!other) return given[1];
             if (!text->is_string() || !other->is_string())
-                return trouble("no such overload: " + std::string(name));
+                return error("no such overload: " + std::string(name));
             return truth(test(text->as_string(), other->as_string()));
         };
     }

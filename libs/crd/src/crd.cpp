@@ -20,31 +20,33 @@ Json with_parts(Json schema, const std::vector<Json>& parts) {
     return schema;
 }
 
-std::map<std::string, Crd, std::less<>> read_embedded() {
+std::map<std::string, StructuralSchema, std::less<>> read_embedded() {
     std::vector<Json> parts;
     for (const std::string_view text : shared_parts())
         parts.push_back(with_parts(api::parse_json(text).value(), parts));
-    std::map<std::string, Crd, std::less<>> all;
+    std::map<std::string, StructuralSchema, std::less<>> all;
     for (const Embedded& each : embedded())
-        all.emplace(each.kind, Crd(with_parts(api::parse_json(each.schema).value(), parts)));
+        all.emplace(each.kind, StructuralSchema(with_parts(api::parse_json(each.schema).value(), parts)));
     return all;
 }
 
 }  // namespace
 
-Crd::Crd(const api::Json& schema) : root_(std::make_unique<const Node>(compile(schema))) {}
-Crd::Crd(Crd&&) noexcept = default;
-Crd::~Crd() = default;
+StructuralSchema::StructuralSchema(const api::Json& schema)
+    : root_(std::make_unique<const Node>(compile(schema))) {}
+StructuralSchema::StructuralSchema(StructuralSchema&&) noexcept = default;
+StructuralSchema::~StructuralSchema() = default;
 
-std::vector<std::string> Crd::prune_and_default(api::Json& object) const {
+std::vector<std::string> StructuralSchema::prune_and_default(api::Json& object) const {
     return crd::prune_and_default(*root_, object);
 }
 
-std::vector<Finding> Crd::validate(const api::Json& object, const api::Json& old_object) const {
+std::vector<api::StatusCause> StructuralSchema::validate(const api::Json& object,
+                                                         const api::Json& old_object) const {
     return crd::validate(*root_, object, old_object);
 }
 
-const Crd* find(std::string_view kind) {
+const StructuralSchema* find(std::string_view kind) {
     static const auto crds = read_embedded();
     const auto found = crds.find(kind);
     return found == crds.end() ? nullptr : &found->second;

@@ -1,7 +1,8 @@
 #include <algorithm>
 
+#include "api/text.hpp"
 #include "crd/crd.hpp"
-#include "scalars.hpp"
+#include "validator.hpp"
 
 namespace crd {
 namespace {
@@ -32,9 +33,6 @@ const char* const qualified_name_rule =
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
     "'example.com/MyName')";
 
-bool is_lower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_letter_or_digit(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
-
 // Returns whether `text` begins and ends with a character of `fits`, and has only those and `between` inside.
 bool consists_of(std::string_view text, bool (*fits)(char), std::string_view between) {
     return !text.empty() && fits(text.front()) && fits(text.back()) &&
@@ -45,19 +43,19 @@ bool consists_of(std::string_view text, bool (*fits)(char), std::string_view bet
 bool is_subdomain(std::string_view text) {
     for (;;) {
         const auto dot = text.find('.');
-        if (!consists_of(text.substr(0, dot), is_lower, "-")) return false;
+        if (!consists_of(text.substr(0, dot), api::is_lower_or_digit, "-")) return false;
         if (dot == std::string_view::npos) return true;
         text.remove_prefix(dot + 1);
     }
 }
 
-bool is_name_part(std::string_view text) { return consists_of(text, is_letter_or_digit, "-_."); }
+bool is_name_part(std::string_view text) { return consists_of(text, api::is_letter_or_digit, "-_."); }
 
 std::string at_most(std::size_t bytes) { return "must be no more than " + std::to_string(bytes) + " bytes"; }
 
 class Metadata {
 public:
-    Findings run(const Json& metadata) {
+    Errors run(const Json& metadata) {
         check_names(metadata);
         for (const auto& [key, value] : metadata["labels"].members()) {
             check_key("metadata.labels", key);
@@ -66,25 +64,20 @@ public:
         std::size_t bytes = 0;
         for (const auto& [key, value] : metadata["annotations"].members()) {
             // The API server ignores the case of annotation keys.
-            std::string lower = key;
-            for (char& c : lower)
-                if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-            check_key("metadata.annotations", lower, key);
+            check_key("metadata.annotations", api::to_lower(key), key);
             bytes += key.size() + value.as_string().size();
         }
         if (bytes > most_annotation_bytes)
-            findings_.push_back({.reason = "FieldValueTooLong",
-                                 .field = "metadata.annotations",
-                                 .message = "Too long: may not be more than " +
-                                            std::to_string(most_annotation_bytes) + " bytes"});
-        return std::move(findings_);
+            errors_.push_back(api::cause_at(
+                "metadata.annotations", "FieldValueTooLong",
+                "Too long: may not be more than " + std::to_string(most_annotation_bytes) + " bytes"));
+        return std::move(errors_);
     }
 
 private:
     void add(std::string_view field, std::string_view value, const std::string& rule) {
-        findings_.push_back({.reason = "FieldValueInvalid",
-                             .field = std::string(field),
-                             .message = "Invalid value: " + shown(Json(value)) + ": " + rule});
+        errors_.push_back(api::cause_at(std::string(field), "FieldValueInvalid",
+                                        "Invalid value: " + shown(Json(value)) + ": " + rule));
     }
 
     void check_names(const Json& metadata) {
@@ -96,9 +89,8 @@ private:
         }
         const std::string_view name = metadata["name"].as_string();
         if (name.empty())
-            findings_.push_back({.reason = "FieldValueRequired",
-                                 .field = "metadata.name",
-                                 .message = "Required value: name or generateName is required"});
+            errors_.push_back(api::cause_at("metadata.name", "FieldValueRequired",
+                                            "Required value: name or generateName is required"));
         else
             check_name("metadata.name", name, name);
     }
@@ -136,11 +128,11 @@ private:
         if (!value.empty() && !is_name_part(value)) add("metadata.labels", value, label_value_rule);
     }
 
-    Findings findings_ = {};
+    Errors errors_ = {};
 };
 
 }  // namespace
 
-std::vector<Finding> check_metadata(const Json& metadata) { return Metadata().run(metadata); }
+Errors check_metadata(const Json& metadata) { return Metadata().run(metadata); }
 
 }  // namespace crd

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/json.hpp"
@@ -76,5 +77,14 @@ api::Json canonical(const Node& node, const api::Json& value);
 api::Json identity(const Node& list, const api::Json& item);
 
 std::vector<std::string> prune_and_default(const Node& root, api::Json& object);
+
+// Paths as error messages write them: "spec.trainer.env[3].name".
+inline std::string below(const std::string& path, std::string_view key) {
+    return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
+
+inline std::string at(const std::string& path, std::size_t index) {
+    return path + "[" + std::to_string(index) + "]";
+}
 
 }  // namespace crd

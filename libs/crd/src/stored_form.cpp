@@ -1,5 +1,4 @@
 #include "node.hpp"
-#include "paths.hpp"
 
 namespace crd {
 namespace {

@@ -4,8 +4,7 @@
 #include <map>
 #include <set>
 
-#include "paths.hpp"
-#include "scalars.hpp"
+#include "node.hpp"
 
 namespace crd {
 namespace {
@@ -50,36 +49,35 @@ void walk(const Node& node, const Json& value, const Json* old_value, const std:
 
 class Validator {
 public:
-    Findings run(const Node& root, const Json& object, const Json* old_object) {
+    Errors run(const Node& root, const Json& object, const Json* old_object) {
         walk(root, object, old_object, "",
              [this](const Node& node, const Json& value, const Json*, const std::string& path) {
                  return check_value(node, value, path);
              });
-        const bool misleading = std::any_of(findings_.begin(), findings_.end(), blocks_rules);
+        const bool misleading = std::any_of(errors_.begin(), errors_.end(), blocks_rules);
         walk(root, object, old_object, "",
              [this](const Node& node, const Json& value, const Json*, const std::string& path) {
                  check_identities(node, value, path);
                  return true;
              });
-        if (misleading) return std::move(findings_);
+        if (misleading) return std::move(errors_);
         walk(root, object, old_object, "", [this](const auto&... visited) {
             check_rules(visited...);
             return true;
         });
-        return std::move(findings_);
+        return std::move(errors_);
     }
 
 private:
     // Returns false if the value's members, items and further checks must be skipped.
     bool check_value(const Node& node, const Json& value, const std::string& path) {
-        if (!check_type(node, value, path, findings_)) return false;
-        check_scalar(node, value, path, findings_);
-        if (value.is_object() || value.is_array()) check_sizes(node, value, path, findings_);
+        if (!check_type(node, value, path, errors_)) return false;
+        check_scalar(node, value, path, errors_);
+        if (value.is_object() || value.is_array()) check_sizes(node, value, path, errors_);
         if (!value.is_object()) return true;
         for (const std::string& key : node.required)
             if (!value.contains(key))
-                findings_.push_back(
-                    {.reason = "FieldValueRequired", .field = below(path, key), .message = "Required value"});
+                errors_.push_back(api::cause_at(below(path, key), "FieldValueRequired", "Required value"));
         return true;
     }
 
@@ -90,9 +88,8 @@ private:
         for (const Json& item : value.items()) {
             const auto [key, is_new] = seen.insert(identity(node, item));
             if (!is_new)
-                findings_.push_back({.reason = "FieldValueDuplicate",
-                                     .field = at(path, index),
-                                     .message = "Duplicate value: " + api::to_json(*key)});
+                errors_.push_back(api::cause_at(at(path, index), "FieldValueDuplicate",
+                                                "Duplicate value: " + api::to_json(*key)));
             ++index;
         }
     }
@@ -115,40 +112,37 @@ private:
         const Json* holds = std::get_if<Json>(&verdict);
         if (holds && holds->bool_or(false)) return;
         std::string text = rule.message;
-        const auto* trouble = std::get_if<cel::Trouble>(&verdict);
-        if (trouble) {
-            text = trouble->text + " evaluating rule: " + rule.message;
+        const auto* error = std::get_if<cel::Error>(&verdict);
+        if (error) {
+            text = error->text + " evaluating rule: " + rule.message;
         } else if (rule.says) {
             const cel::Value said = rule.says->value(names);
             if (const Json* words = std::get_if<Json>(&said); words && words->is_string())
                 text = words->as_string();
         }
         // The API server omits objects and lists from the message of a failed rule.
-        const bool is_shown = trouble || !(value.is_object() || value.is_array());
+        const bool is_shown = error || !(value.is_object() || value.is_array());
         const bool forbidden = rule.reason == "FieldValueForbidden";
         std::string field = path + rule.field;
-        if (path.empty()) field = rule.field.empty() ? "<nil>" : rule.field.substr(1);
-        findings_.push_back(
-            {.reason = rule.reason,
-             .field = field,
-             .message =
-                 (forbidden ? "Forbidden: " : "Invalid value: " + (is_shown ? shown(value) + ": " : "")) +
-                 text});
+        if (path.empty()) field = rule.field.empty() ? std::string(api::no_field) : rule.field.substr(1);
+        errors_.push_back(api::cause_at(
+            field, rule.reason,
+            (forbidden ? "Forbidden: " : "Invalid value: " + (is_shown ? shown(value) + ": " : "")) + text));
     }
 
-    Findings findings_ = {};
+    Errors errors_ = {};
 };
 
 }  // namespace
 
-bool blocks_rules(const Finding& finding) {
+bool blocks_rules(const api::StatusCause& error) {
     static constexpr std::string_view reasons[] = {"FieldValueRequired", "FieldValueTooLong",
                                                    "FieldValueTooMany", "FieldValueTypeInvalid",
                                                    "FieldValueNotSupported"};
-    return std::find(std::begin(reasons), std::end(reasons), finding.reason) != std::end(reasons);
+    return std::find(std::begin(reasons), std::end(reasons), error.reason) != std::end(reasons);
 }
 
-std::vector<Finding> validate(const Node& root, const Json& object, const Json& old_object) {
+Errors validate(const Node& root, const Json& object, const Json& old_object) {
     return Validator().run(root, object, old_object.is_null() ? nullptr : &old_object);
 }
 

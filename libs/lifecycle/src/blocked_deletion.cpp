@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "api/notes.hpp"
+#include "api/text.hpp"
 #include "lifecycle/requeue.hpp"
-#include "text.hpp"
 
 namespace lifecycle {
 namespace {
@@ -25,7 +25,7 @@ std::string note(const api::JobSet& job_set) {
     std::string names;
     for (const std::string& finalizer : finalizers) names += (names.empty() ? "" : ", ") + finalizer;
     std::string text = "The deletion waits for JobSet " + to_string(key);
-    if (!names.empty()) text += ", which has the finalizers " + cut_bytes(names, max_finalizer_bytes);
+    if (!names.empty()) text += ", which has the finalizers " + api::cut_bytes(names, max_finalizer_bytes);
     if (std::find(finalizers.begin(), finalizers.end(), foreground) == finalizers.end()) return text;
     return text + ". " + std::string(foreground) +
            " waits for what the JobSet owns: Jobs, Pods that still end, volume claims. Finalizers of those: "
@@ -40,15 +40,15 @@ std::string note(const api::JobSet& job_set) {
 void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->meta.deletion || !observed.job->meta.deletion) return;
-    const auto& reported = observed.retry_state.deletion_told;
+    const auto& reported = observed.retry_state.deletion_reported;
     const api::Time due = reported ? *reported + again_after
                                    : std::max(*observed.job->meta.deletion, *job_set->meta.deletion) + usual;
-    conclusion.retry_state.deletion_told = reported;
+    conclusion.retry_state.deletion_reported = reported;
     if (now < due) {
         conclusion.requeue_after = sooner(conclusion.requeue_after, due - now);
         return;
     }
-    conclusion.retry_state.deletion_told = now;
+    conclusion.retry_state.deletion_reported = now;
     conclusion.requeue_after = sooner(conclusion.requeue_after, again_after);
     conclusion.events.push_back(warning_event(event_reason::deletion_blocked, note(*job_set)));
 }

@@ -3,23 +3,20 @@
 #include <algorithm>
 #include <array>
 
-#include "text.hpp"
+#include "api/text.hpp"
 
 namespace lifecycle {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_alphanumeric(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
-
 bool consists_of(std::string_view text, std::string_view others) {
     return std::all_of(text.begin(), text.end(), [&](char c) {
-        return is_alphanumeric(c) || others.find(c) != std::string_view::npos;
+        return api::is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
     });
 }
 
 // ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$, at most 1024.
 bool is_valid_reason(std::string_view reason) {
-    return !reason.empty() && reason.size() <= 1024 && is_letter(reason.front()) &&
+    return !reason.empty() && reason.size() <= 1024 && api::is_letter(reason.front()) &&
            consists_of(reason, "_,:") && reason.back() != ',' && reason.back() != ':';
 }
 
@@ -29,7 +26,8 @@ bool is_valid_type(std::string_view type) {
     const auto slash = type.find('/');
     const std::string_view name = slash == std::string_view::npos ? type : type.substr(slash + 1);
     const std::string_view prefix = type.substr(0, type.size() - name.size());
-    if (name.empty() || !is_alphanumeric(name.front()) || !is_alphanumeric(name.back())) return false;
+    if (name.empty() || !api::is_letter_or_digit(name.front()) || !api::is_letter_or_digit(name.back()))
+        return false;
     if (!consists_of(name, "-_.")) return false;
     if (prefix.empty()) return true;
     std::string_view labels = prefix;
@@ -37,8 +35,7 @@ bool is_valid_type(std::string_view type) {
         const std::string_view label = labels.substr(0, labels.find_first_of("./"));
         if (label.empty() || label.front() == '-' || label.back() == '-' || !consists_of(label, "-"))
             return false;
-        if (std::any_of(label.begin(), label.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
-            return false;
+        if (std::any_of(label.begin(), label.end(), api::is_upper)) return false;
         labels.remove_prefix(label.size() + 1);
     }
     return true;
@@ -78,7 +75,7 @@ bool is_open(const api::Condition& condition) {
 }
 
 void set_condition(std::vector<api::Condition>& conditions, api::Condition condition, api::Time now) {
-    condition.message = cut_characters(condition.message, max_message_characters);
+    condition.message = api::cut_characters(condition.message, max_message_characters);
     // The API server would refuse the whole status for it.
     if (!is_valid_reason(condition.reason)) condition.reason = condition.type;
     if (condition.last_transition == api::Time()) condition.last_transition = now;

@@ -39,8 +39,8 @@ std::optional<api::Time> last_start(const std::vector<api::Condition>& condition
     return was_resumed ? suspended->last_transition : creation;
 }
 
-// docs/design/lifecycle.md#the-deadline. The stored condition counts as well: the pass that resumes a job
-// must not see the time it was suspended.
+// docs/design/lifecycle.md#the-deadline. The stored condition counts as well: the reconcile that resumes a
+// job must not see the time it was suspended.
 std::optional<api::Time> deadline(const Observed& observed) {
     const auto limit = active_deadline(observed);
     if (!limit || observed.job->suspend) return std::nullopt;

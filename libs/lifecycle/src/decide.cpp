@@ -3,6 +3,7 @@
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/decision.hpp"
 #include "lifecycle/jobs_status.hpp"
+#include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/ttl.hpp"
 
@@ -24,7 +25,7 @@ Decision decide_ended(const Observed& observed, api::Time now) {
     return CleanUp{.delete_job_set = job_set && !job_set->finished && !job_set->meta.deletion};
 }
 
-// Step 5. It comes before the deadline, step 8: finished work is not thrown away.
+// Step 5. It comes before the deadlines, steps 8 and 9: finished work is not thrown away.
 std::optional<Finish> from_job_set(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->finished) return std::nullopt;
@@ -47,7 +48,7 @@ bool must_store_first_resume(const Observed& observed) {
     return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(observed);
 }
 
-// Steps 7 and 8.
+// Steps 7 to 9.
 std::optional<Finish> controller_failure(const Observed& observed, api::Time now) {
     const api::TrainJob& job = *observed.job;
     const api::RuntimeRef& ref = job.runtime_ref;
@@ -62,10 +63,13 @@ std::optional<Finish> controller_failure(const Observed& observed, api::Time now
                     "TrainJob exceeded its active deadline of " + std::to_string(limit->seconds) +
                         "s: " + source_of(*limit, job),
                     true);
+    if (exceeds_progress_deadline(observed, now) &&
+        progress_deadline(observed)->action == api::ProgressAction::fail)
+        return fail(api::reason::progress_deadline_exceeded, no_progress_text(observed, now), true);
     return std::nullopt;
 }
 
-// Step 9.
+// Step 10.
 bool must_store_transition(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     const bool stored = api::is_true(job.conditions, api::condition::suspended);
@@ -76,7 +80,7 @@ bool must_store_transition(const Observed& observed) {
     return job_set && !job_set->suspend;
 }
 
-// Step 9. A suspended JobSet may be replaced, and the new one gets the restarts that the status tells.
+// Step 10. A suspended JobSet may be replaced, and the new one gets the restarts that the status tells.
 bool must_store_restarts(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     return job_set && job_set->suspend && !may_be_outdated(observed) &&

@@ -1,7 +1,7 @@
 #include "lifecycle/event.hpp"
 
+#include "api/text.hpp"
 #include "lifecycle/conditions.hpp"
-#include "text.hpp"
 
 namespace lifecycle {
 namespace {
@@ -9,8 +9,9 @@ namespace {
 constexpr std::size_t max_reason_bytes = 128;
 
 Event event(EventType type, std::string_view reason, std::string_view note) {
-    return {
-        .type = type, .reason = cut_bytes(reason, max_reason_bytes), .note = cut_bytes(note, max_note_bytes)};
+    return {.type = type,
+            .reason = api::cut_bytes(reason, max_reason_bytes),
+            .note = api::cut_bytes(note, max_note_bytes)};
 }
 
 // Warnings are a job's end in failure, and objects that are not created.

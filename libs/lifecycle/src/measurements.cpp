@@ -15,6 +15,7 @@ std::chrono::seconds since(api::Time then, api::Time now) {
 End end_of(const Finish& finish) {
     if (finish.from_job_set)
         return finish.condition.type == api::condition::complete ? End::complete : End::failed;
+    if (finish.condition.reason == api::reason::progress_deadline_exceeded) return End::progress_deadline;
     return finish.condition.reason == api::reason::deadline_exceeded ? End::deadline
                                                                      : End::unsupported_runtime;
 }
@@ -38,10 +39,17 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
     if (observed.job->meta.deletion && job_set && job_set->meta.deletion) return RequeueReason::clean_up;
     if (std::holds_alternative<Finish>(decision)) return RequeueReason::clean_up;
     if (std::holds_alternative<Ignore>(decision)) return RequeueReason::ttl;
+    if (conclusion.requeues_for_progress) return RequeueReason::progress;
     if (conclusion.retry_state.stall && !active_deadline(observed)) return RequeueReason::stall;
     const auto* clean_up = std::get_if<CleanUp>(&decision);
     if (!clean_up) return RequeueReason::deadline;
     return clean_up->delete_job_set ? RequeueReason::clean_up : RequeueReason::ttl;
+}
+
+// Each counted one is one of all. Numbers that were forged may be too large before.
+api::Restarts more(const api::Restarts& now, const api::Restarts& before) {
+    const std::int64_t all = std::max<std::int64_t>(0, now.all - before.all);
+    return {.all = all, .counted = std::clamp<std::int64_t>(now.counted - before.counted, 0, all)};
 }
 
 }  // namespace
@@ -66,6 +74,7 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
     }
     if (status_stored && conclusion.start_time && conclusion.start_time != job.start_time)
         made.wait = since(job.meta.creation, *conclusion.start_time);
+    if (status_stored) made.restarted = more(conclusion.restarts, job.restarts);
     const bool expired = std::holds_alternative<Expire>(decision) && done && observed.ttl;
     if (expired) {
         made.expired = job.ttl_seconds_after_finished ? TtlFrom::train_job : TtlFrom::runtime;

@@ -5,8 +5,8 @@
 #include "api/job_set.hpp"
 #include "api/named_items.hpp"
 #include "api/notes.hpp"
+#include "api/text.hpp"
 #include "lifecycle/withdrawal.hpp"
-#include "text.hpp"
 #include "withdrawn_entries.hpp"
 
 namespace lifecycle {
@@ -92,7 +92,7 @@ std::string waits_for(const Candidate& candidate) {
     std::string names;
     for (const std::string& finalizer : candidate.meta.finalizers)
         names += (names.empty() ? "" : ", ") + finalizer;
-    return names.empty() ? text : text + " (finalizers: " + cut_bytes(names, max_text_bytes) + ")";
+    return names.empty() ? text : text + " (finalizers: " + api::cut_bytes(names, max_text_bytes) + ")";
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ JobsToReplace jobs_to_replace(const api::Json& job_set, const std::vector<api::J
     for (Candidate& each : candidates) {
         const bool is_new = !rounds.knows(each.meta);
         if (is_new && rounds.count >= max_replacements && !each.meta.deletion) {
-            found.kept = cut_bytes(each.entry, max_text_bytes) + " of Job " + to_string(each.meta.key());
+            found.kept = api::cut_bytes(each.entry, max_text_bytes) + " of Job " + to_string(each.meta.key());
             continue;
         }
         found.settled = false;

@@ -5,11 +5,11 @@
 
 namespace lifecycle {
 
-/// What remains of an episode after one more failure: how many there were in a row, which saturates, and how
-/// long to wait. One that came before the last wait was over is not counted.
+/// The retry state after one more failure: the number of failures in a row, which saturates, and how long to
+/// wait. One that came before the last wait was over is not counted.
 RetryState one_more_failure(const RetryState& before, api::Time now);
 
-/// One more failed pass, retried with backoff or when the API server asks for it.
+/// One more failed reconcile, retried with backoff or when the API server asks for it.
 void retry(Conclusion& conclusion, const RetryState& before, const api::Error& error, api::Time now);
 
 /// Whether the next failure that a condition reports, now, is one of several in a row that have gone on for
@@ -17,8 +17,8 @@ void retry(Conclusion& conclusion, const RetryState& before, const api::Error& e
 bool has_lasted(const RetryState& before, api::Time now);
 
 /// Whether a condition of a job in such a series may be written again: another text once a minute, as each
-/// failure may have another one, and another reason every 15 s. Each status that is written wakes all
-/// watchers and brings another pass.
+/// failure may have another one, and another reason every 15 s. Each write of a status reaches all
+/// watchers and causes another reconcile.
 bool may_state_again(const RetryState& retry_state, const api::Condition& stored,
                      const api::Condition& wanted, api::Time now);
 

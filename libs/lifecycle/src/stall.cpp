@@ -1,5 +1,6 @@
 #include "lifecycle/stall.hpp"
 
+#include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
 #include "report_stall.hpp"
@@ -130,6 +131,18 @@ void take_back(Conclusion& conclusion) {
                   [](const auto& condition) { return condition.type == api::condition::stalled; });
 }
 
+void state(Conclusion& conclusion, const Observed& observed, std::string_view reason, std::string text,
+           api::Time now) {
+    set_condition(conclusion.conditions,
+                  {.type = std::string(api::condition::stalled),
+                   .status = "True",
+                   .reason = std::string(reason),
+                   .message = std::move(text),
+                   .observed_generation = observed.job->meta.generation},
+                  now);
+    conclusion.conditions = in_order(std::move(conclusion.conditions));
+}
+
 void warn(Conclusion& conclusion, Stall& stall, const Cause& cause, std::string_view text, api::Time now) {
     const api::Time second = stall.since + second_warning;
     const api::Time next = !stall.warned            ? now
@@ -143,6 +156,25 @@ void warn(Conclusion& conclusion, Stall& stall, const Cause& cause, std::string_
 }
 
 }  // namespace
+
+std::string_view name_of(StallReason reason) {
+    static constexpr std::string_view names[] = {
+        api::reason::api_server_error,          api::reason::permission_denied,
+        api::reason::jobs_not_created,          api::reason::pods_not_created,
+        api::reason::waiting_for_pods,          api::reason::waiting_for_deletion,
+        api::reason::progress_deadline_exceeded};
+    static_assert(std::size(names) == stall_reason_count);
+    return names[static_cast<std::size_t>(reason)];
+}
+
+std::optional<StallReason> stall_reason_of(const api::TrainJob& job) {
+    const api::Condition* stalled = api::find_condition(job.conditions, api::condition::stalled);
+    if (!stalled || !stalled->is_true()) return std::nullopt;
+    for (std::size_t i = 0; i < stall_reason_count; ++i)
+        if (const auto reason = static_cast<StallReason>(i); name_of(reason) == stalled->reason)
+            return reason;
+    return std::nullopt;
+}
 
 api::Time start_of(const Observed& observed) {
     const api::Condition* resumed = api::find_condition(observed.job->conditions, api::condition::suspended);
@@ -159,6 +191,62 @@ bool wants_events(const Observed& observed, const Decision& decision, const Outc
     return looks(observed, stall_of(observed, *verdict.cause, now), *verdict.cause, now);
 }
 
+namespace {
+
+// Of a cause that reconciles meet. Returns whether `Stalled` has it now.
+bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause& cause,
+                  const Outcome& outcome, api::Time now) {
+    const api::Condition* said = stated(observed, cause);
+    Stall stall = stall_of(observed, cause, now);
+    const bool takes = looks(observed, stall, cause, now) && (!cause.is_of_start || outcome.start_events);
+    if (takes) stall.looked = now;
+    if (!said && now - stall.since < (has_event(outcome) ? cause.lasts : cause.without_event)) {
+        const api::Time reported =
+            stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
+        const api::Time looked = stall.looked ? *stall.looked + text_lasts : reported;
+        conclusion.requeue_after =
+            sooner(conclusion.requeue_after, time_until(std::min(reported, looked), now));
+        conclusion.retry_state.stall = stall;
+        return false;
+    }
+    // What was stated before a restart had its event then.
+    if (said && !stall.warned) stall.warned = now;
+    // An event expires while what it says is still so.
+    const bool adds = takes && (!cause.is_of_start || has_event(outcome));
+    std::string text =
+        said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
+    if (cause.warns) warn(conclusion, stall, cause, text, now);
+    if (cause.is_of_start) conclusion.requeue_after = sooner(conclusion.requeue_after, text_lasts);
+    state(conclusion, observed, cause.reason, std::move(text), now);
+    conclusion.retry_state.stall = stall;
+    return true;
+}
+
+// Said once.
+bool report_no_progress(Conclusion& conclusion, const Observed& observed, api::Time now) {
+    auto text = progress_stall(observed, now);
+    if (!text) return false;
+    if (!is_stalled_by_progress(*observed.job)) {
+        conclusion.events.push_back(warning_event(api::reason::progress_deadline_exceeded, *text));
+        conclusion.events.back().needs_status = true;
+    }
+    state(conclusion, observed, api::reason::progress_deadline_exceeded, std::move(*text), now);
+    return true;
+}
+
+void report_resumed_progress(Conclusion& conclusion, const Observed& observed) {
+    if (!has_resumed_progress(observed)) return;
+    const auto& percentage = observed.job->trainer_status.percentage;
+    conclusion.events.push_back(normal_event(
+        event_reason::progress_resumed,
+        "progress is reported again" + (percentage ? ": " + std::to_string(*percentage) + " %" : "")));
+    conclusion.events.back().needs_status = true;
+}
+
+}  // namespace
+
+// Causes in the order in which one of several gives the reason: at most one of those that reconciles meet
+// holds at a time, and no progress is the last one.
 void report_stall(Conclusion& conclusion, const Observed& observed, const Decision& decision,
                   const Outcome& outcome, api::Time now) {
     const auto* run = std::get_if<Run>(&decision);
@@ -170,39 +258,10 @@ void report_stall(Conclusion& conclusion, const Observed& observed, const Decisi
         conclusion.retry_state.stall = observed.retry_state.stall;
         return;
     }
-    if (!verdict.cause) return take_back(conclusion);
-    const Cause& cause = *verdict.cause;
-    const api::Condition* said = stated(observed, cause);
-    Stall stall = stall_of(observed, cause, now);
-    const bool takes = looks(observed, stall, cause, now) && (!cause.is_of_start || outcome.start_events);
-    if (takes) stall.looked = now;
-    if (!said && now - stall.since < (has_event(outcome) ? cause.lasts : cause.without_event)) {
-        take_back(conclusion);
-        const api::Time reported =
-            stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
-        const api::Time looked = stall.looked ? *stall.looked + text_lasts : reported;
-        conclusion.requeue_after =
-            sooner(conclusion.requeue_after, time_until(std::min(reported, looked), now));
-        conclusion.retry_state.stall = stall;
-        return;
-    }
-    // What was stated before a restart had its event then.
-    if (said && !stall.warned) stall.warned = now;
-    // An event expires while what it says is still so.
-    const bool adds = takes && (!cause.is_of_start || has_event(outcome));
-    std::string text =
-        said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
-    if (cause.warns) warn(conclusion, stall, cause, text, now);
-    if (cause.is_of_start) conclusion.requeue_after = sooner(conclusion.requeue_after, text_lasts);
-    set_condition(conclusion.conditions,
-                  {.type = std::string(api::condition::stalled),
-                   .status = "True",
-                   .reason = std::string(cause.reason),
-                   .message = std::move(text),
-                   .observed_generation = observed.job->meta.generation},
-                  now);
-    conclusion.conditions = in_order(std::move(conclusion.conditions));
-    conclusion.retry_state.stall = stall;
+    if (verdict.cause && report_cause(conclusion, observed, *verdict.cause, outcome, now)) return;
+    if (report_no_progress(conclusion, observed, now)) return;
+    report_resumed_progress(conclusion, observed);
+    take_back(conclusion);
 }
 
 }  // namespace lifecycle

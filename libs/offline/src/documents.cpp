@@ -32,12 +32,12 @@ bool is_manifest(const fs::path& path) {
 
 // Returns the file itself, or the files of a directory in the order of their names.
 api::Result<std::vector<std::string>> expanded(const std::string& name) {
-    std::error_code trouble;
-    if (name == standard_input || !fs::is_directory(name, trouble)) return std::vector{name};
+    std::error_code error;
+    if (name == standard_input || !fs::is_directory(name, error)) return std::vector{name};
     std::vector<std::string> files;
-    for (fs::directory_iterator at(name, trouble), end; !trouble && at != end; at.increment(trouble))
+    for (fs::directory_iterator at(name, error), end; !error && at != end; at.increment(error))
         if (is_manifest(at->path())) files.push_back(at->path().string());
-    if (trouble) return api::invalid("", name + " cannot be read: " + trouble.message());
+    if (error) return api::invalid("", name + " cannot be read: " + error.message());
     if (files.empty()) return api::invalid("", name + " has no .yaml, .yml or .json file in it");
     std::sort(files.begin(), files.end());
     return files;

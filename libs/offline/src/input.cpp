@@ -15,10 +15,8 @@ using api::Json;
 // An API server cuts a generateName, so that the name has at most 63 characters.
 constexpr std::size_t longest_generated_base = 58;
 constexpr std::string_view any_suffix = "xxxxx";
-// The API server's text for an error without a field.
-constexpr std::string_view no_field = "<nil>";
 
-const crd::Crd* crd_of(const Json& object) {
+const crd::StructuralSchema* schema_of(const Json& object) {
     if (object["apiVersion"].as_string() != api::trainer_api_version) return nullptr;
     return crd::find(object["kind"].as_string());
 }
@@ -57,7 +55,7 @@ InputObject known_of(const Document& document, const kube::Resource& resource, c
     complete_metadata(known.object["metadata"], resource, ns);
     known.kind = std::as_const(known.object)["kind"].as_string();
     known.key = api::parse_meta(known.object).key();
-    known.is_ours = crd_of(known.object) != nullptr;
+    known.is_ours = schema_of(known.object) != nullptr;
     if (known.is_ours) known.unknown_fields = prune_and_default(known.object);
     return known;
 }
@@ -95,35 +93,28 @@ api::Result<Input> load_input(const std::vector<Document>& documents, const std:
 }
 
 std::vector<std::string> prune_and_default(Json& object) {
-    const crd::Crd* crd = crd_of(object);
-    return crd ? crd->prune_and_default(object) : std::vector<std::string>();
+    const crd::StructuralSchema* schema = schema_of(object);
+    return schema ? schema->prune_and_default(object) : std::vector<std::string>();
 }
 
-std::vector<Fault> validate_schema(const Json& object, const Json& old_object) {
-    std::vector<Fault> faults;
-    const crd::Crd* crd = crd_of(object);
-    if (!crd) return faults;
-    std::vector<crd::Finding> findings = crd::check_metadata(object["metadata"]);
-    for (crd::Finding& finding : crd->validate(object, old_object)) findings.push_back(std::move(finding));
-    const bool blocked = std::any_of(findings.begin(), findings.end(), crd::blocks_rules);
-    for (crd::Finding& finding : findings)
-        faults.push_back({.reason = std::move(finding.reason),
-                          .field = finding.is_nameless ? std::string(no_field) : finding.field,
-                          .message = std::move(finding.message),
-                          .place = finding.field});
-    if (blocked)
-        faults.push_back({.reason = "FieldValueInvalid",
-                          .field = std::string(no_field),
+std::vector<api::StatusCause> validate_schema(const Json& object, const Json& old_object) {
+    const crd::StructuralSchema* schema = schema_of(object);
+    if (!schema) return {};
+    std::vector<api::StatusCause> errors = crd::check_metadata(object["metadata"]);
+    for (api::StatusCause& error : schema->validate(object, old_object)) errors.push_back(std::move(error));
+    if (std::any_of(errors.begin(), errors.end(), crd::blocks_rules))
+        errors.push_back({.reason = "FieldValueInvalid",
+                          .field = std::string(api::no_field),
                           .message =
                               "Invalid value: null: some validation rules were not checked because the "
                               "object was invalid; correct the existing errors to complete validation"});
-    return faults;
+    return errors;
 }
 
-std::string refusal(const Json& object, const std::vector<Fault>& faults) {
+std::string status_message(const Json& object, const std::vector<api::StatusCause>& causes) {
     std::vector<std::string> lines;
-    for (const Fault& fault : faults) {
-        std::string line = fault.field + ": " + fault.message;
+    for (const api::StatusCause& cause : causes) {
+        std::string line = cause.field + ": " + cause.message;
         if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
     }
     std::string text = std::string(object["kind"].as_string()) + "." + std::string(api::trainer_group) + " " +

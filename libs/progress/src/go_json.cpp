@@ -2,32 +2,12 @@
 
 #include <optional>
 
+#include "api/text.hpp"
+
 namespace progress {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Returns the length of the code point at the front of `text`; 0 if there is none. (Unicode, table 3-7.)
-std::size_t code_point(std::string_view text) {
-    const auto byte = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-    };
-    const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-    if (first >= 0xE0 && first <= 0xEF) {
-        if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
-        return follows(1) && follows(2) ? 3 : 0;
-    }
-    if (first >= 0xF0 && first <= 0xF4) {
-        if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
-        return follows(1) && follows(2) && follows(3) ? 4 : 0;
-    }
-    return 0;
-}
 
 void append(std::string& out, unsigned code) {
     const auto put = [&](unsigned byte) { out += static_cast<char>(byte); };
@@ -54,7 +34,7 @@ std::optional<unsigned> unit(std::string_view text) {
     unsigned value = 0;
     for (const char c : text.substr(1, 4)) {
         value <<= 4;
-        if (is_digit(c))
+        if (api::is_digit(c))
             value |= static_cast<unsigned>(c - '0');
         else if ((c | 32) >= 'a' && (c | 32) <= 'f')
             value |= static_cast<unsigned>((c | 32) - 'a' + 10);
@@ -77,7 +57,7 @@ char take_folded(std::string_view& text) {
     }
     const char c = text.front();
     text.remove_prefix(1);
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
+    return api::to_lower(c);
 }
 
 }  // namespace
@@ -115,9 +95,9 @@ bool GoJson::string(std::string& out) {
             if (!escape(out)) return false;
             continue;
         }
-        const std::size_t size = code_point(rest_);
-        out += size > 0 ? rest_.substr(0, size) : replacement;
-        rest_.remove_prefix(std::max<std::size_t>(size, 1));
+        const std::string_view text = rest_;
+        const bool is_valid = api::take_character(rest_) != api::invalid_character;
+        out += is_valid ? text.substr(0, text.size() - rest_.size()) : replacement;
     }
     return false;
 }
@@ -156,7 +136,7 @@ bool GoJson::number(std::string_view& out) {
     };
     const auto digits = [&] {
         const std::size_t begin = at;
-        while (at < rest_.size() && is_digit(rest_[at])) ++at;
+        while (at < rest_.size() && api::is_digit(rest_[at])) ++at;
         return at > begin;
     };
     if (is("-")) ++at;

@@ -119,7 +119,7 @@ const JobFacts* Membership::job(const api::ObjectKey& key, SteadyTime now) {
     if (!facts) return nullptr;
     // Without either, the job is being created or deleted.
     const bool is_complete = !facts->uid.empty() && !facts->job_set_uid.empty();
-    return is_complete || !may_look_again(*facts, now) ? facts : nullptr;
+    return is_complete || !may_read_again(*facts, now) ? facts : nullptr;
 }
 
 PodFacts* Membership::pod(const std::string& uid, SteadyTime now) { return use(memory_->pods, uid, now); }

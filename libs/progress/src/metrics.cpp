@@ -28,7 +28,7 @@ void fill(Series& series, net::Metrics& metrics, const char* family, const char*
 
 }  // namespace
 
-Metrics::Metrics(net::Metrics& metrics) {
+Metrics::Metrics(net::Metrics& metrics, std::size_t jobs) : of_jobs_(jobs) {
     fill(reports_, metrics, "signalbox_progress_reports_total", "Requests with reports of progress.",
          "outcome", [](std::size_t i) { return to_string(static_cast<Outcome>(i)); });
     fill(writes_, metrics, "signalbox_progress_writes_total", "Writes of progress to TrainJobs.", "outcome",

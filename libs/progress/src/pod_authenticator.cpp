@@ -73,7 +73,7 @@ public:
     }
 
     SharedCalls<net::Digest, Sender, DigestHash> tokens = {};
-    SharedCalls<api::ObjectKey, Standing, std::hash<api::ObjectKey>> jobs = {};
+    SharedCalls<api::ObjectKey, AuthResult, std::hash<api::ObjectKey>> jobs = {};
     Permits reviews{reviews_at_once};
     Permits unknown_reviews{reviews_at_once / 2};
     Permits gets{reads_at_once};
@@ -107,14 +107,14 @@ const JobFacts* PodAuthenticator::known_job(const api::ObjectKey& key) {
 
 std::optional<Sender> PodAuthenticator::at_hand(const api::ObjectKey& train_job, const net::Digest& digest) {
     const SteadyTime now = clock_.now();
-    if (tokens_.refused(digest, now)) return Sender{.standing = Standing::forbidden};
+    if (tokens_.refused(digest, now)) return Sender{.result = AuthResult::forbidden};
     const PodIdentity* pod = tokens_.accepted(digest, now);
     const JobFacts* job = pod ? known_job(train_job) : nullptr;
     if (!job) return std::nullopt;
-    if (job->uid.empty()) return Sender{.standing = Standing::no_train_job, .pod = *pod};
+    if (job->uid.empty()) return Sender{.result = AuthResult::no_train_job, .pod = *pod};
     const PodFacts* facts = membership_.pod(pod->uid, now);
     if (!facts || facts->job_set_uid != job->job_set_uid) return std::nullopt;
-    return Sender{.standing = Standing::pod, .pod = *pod};
+    return Sender{.result = AuthResult::pod, .pod = *pod};
 }
 
 net::Task<Sender> PodAuthenticator::ask(Question question) {
@@ -126,15 +126,15 @@ net::Task<Sender> PodAuthenticator::ask(Question question) {
 net::Task<Sender> PodAuthenticator::find_out(Question question) {
     Sender sender = {.pod = {.name = question.claims.pod_name, .uid = question.claims.pod_uid}};
     if (!tokens_.accepted(question.digest, clock_.now())) {
-        sender.standing = co_await review(question);
-        if (sender.standing != Standing::pod) co_return sender;
+        sender.result = co_await review(question);
+        if (sender.result != AuthResult::pod) co_return sender;
     }
-    sender.standing = co_await compare(question);
-    if (sender.standing == Standing::forbidden) tokens_.refuse(question.digest, clock_.now());
+    sender.result = co_await compare(question);
+    if (sender.result == AuthResult::forbidden) tokens_.refuse(question.digest, clock_.now());
     co_return sender;
 }
 
-net::Task<Standing> PodAuthenticator::review(Question question) {
+net::Task<AuthResult> PodAuthenticator::review(Question question) {
     const bool known = tokens_.was_accepted(question.digest);
     const SteadyTime came = clock_.now();
     const SteadyTime deadline = came + ReviewLimits::longest_line;
@@ -146,7 +146,7 @@ net::Task<Standing> PodAuthenticator::review(Question question) {
     if (turn && (known || of_unknown)) permit = co_await reads_->reviews.take(clock_, deadline);
     if (!permit) {
         metrics_.count(Limit::token_reviews);
-        co_return Standing::limited;
+        co_return AuthResult::limited;
     }
     const Json body = review_of(question.token, question.train_job);
     kube::Request request = kube::create(token_reviews, body);
@@ -155,7 +155,7 @@ net::Task<Standing> PodAuthenticator::review(Question question) {
     // A TokenReview without a result does not refuse the token.
     if (!answer || !(*answer)["status"].is_object()) {
         metrics_.count(Review::failed);
-        co_return Standing::unknown;
+        co_return AuthResult::unknown;
     }
     const bool accepted = is_vouched_for((*answer)["status"], question.claims, question.train_job);
     metrics_.count(accepted ? Review::accepted : Review::refused);
@@ -164,26 +164,26 @@ net::Task<Standing> PodAuthenticator::review(Question question) {
     if (!accepted) {
         tokens_.forget(question.digest);
         tokens_.refuse(question.digest, now);
-        co_return Standing::forbidden;
+        co_return AuthResult::forbidden;
     }
     const auto wall = std::chrono::floor<std::chrono::seconds>(clock_.wall());
     const auto lifetime = std::max(question.claims.expires - wall, 0s);
     PodIdentity pod = {.name = question.claims.pod_name, .uid = question.claims.pod_uid};
     tokens_.accept(question.digest, std::move(pod), lifetime, now);
-    co_return Standing::pod;
+    co_return AuthResult::pod;
 }
 
-net::Task<Standing> PodAuthenticator::compare(Question question) {
+net::Task<AuthResult> PodAuthenticator::compare(Question question) {
     const api::ObjectKey& key = question.train_job;
     const TokenClaims& claims = question.claims;
     if (!known_job(key)) {
-        const Standing read = co_await read_job(key);
-        if (read != Standing::pod) co_return read;
+        const AuthResult read = co_await read_job(key);
+        if (read != AuthResult::pod) co_return read;
     }
     if (!membership_.pod(claims.pod_uid, clock_.now())) {
         api::ObjectKey pod = {.ns = key.ns, .name = claims.pod_name};
-        const Standing read = co_await read_pod(std::move(pod), claims.pod_uid);
-        if (read != Standing::pod) co_return read;
+        const AuthResult read = co_await read_pod(std::move(pod), claims.pod_uid);
+        if (read != AuthResult::pod) co_return read;
     }
     // The JobSet may have been replaced.
     for (int looks = 0; looks < 2; ++looks) {
@@ -191,51 +191,51 @@ net::Task<Standing> PodAuthenticator::compare(Question question) {
         const JobFacts* job = membership_.job(key, now);
         const PodFacts* pod = membership_.pod(claims.pod_uid, now);
         if (!job || !pod) break;
-        if (job->uid.empty()) co_return Standing::no_train_job;
-        if (job->job_set_uid == pod->job_set_uid) co_return Standing::pod;
-        if (looks > 0 || !membership_.may_look_again(*job, now)) co_return Standing::forbidden;
-        const Standing read = co_await read_job(key);
-        if (read != Standing::pod) co_return read;
+        if (job->uid.empty()) co_return AuthResult::no_train_job;
+        if (job->job_set_uid == pod->job_set_uid) co_return AuthResult::pod;
+        if (looks > 0 || !membership_.may_read_again(*job, now)) co_return AuthResult::forbidden;
+        const AuthResult read = co_await read_job(key);
+        if (read != AuthResult::pod) co_return read;
     }
-    co_return Standing::unknown;
+    co_return AuthResult::unknown;
 }
 
-net::Task<Standing> PodAuthenticator::read_job(api::ObjectKey key) {
+net::Task<AuthResult> PodAuthenticator::read_job(api::ObjectKey key) {
     auto reading = read_job_now(key);
     co_return co_await reads_->jobs.run(std::move(key), std::move(reading));
 }
 
 // Reads the TrainJob and its JobSet, also if there is none. Returns `pod` if they could be read.
-net::Task<Standing> PodAuthenticator::read_job_now(api::ObjectKey key) {
+net::Task<AuthResult> PodAuthenticator::read_job_now(api::ObjectKey key) {
     if (!schedule_.has_room(key, moment_of(clock_))) {
         metrics_.count(Limit::jobs);
-        co_return Standing::limited;
+        co_return AuthResult::limited;
     }
     kube::Request of_job = kube::get(kube::resources::train_jobs, key);
     const auto train_job = co_await get(std::move(of_job));
-    if (train_job.standing == Standing::forbidden) {
+    if (train_job.result == AuthResult::forbidden) {
         membership_.learn(key, JobFacts{.read_at = clock_.now()}, clock_.now());
-        co_return Standing::pod;
+        co_return AuthResult::pod;
     }
-    if (train_job.standing != Standing::pod) co_return train_job.standing;
+    if (train_job.result != AuthResult::pod) co_return train_job.result;
     kube::Request of_job_set = kube::get(kube::resources::job_sets, key);
     const auto job_set = co_await get(std::move(of_job_set));
-    if (job_set.standing != Standing::pod && job_set.standing != Standing::forbidden)
-        co_return job_set.standing;
+    if (job_set.result != AuthResult::pod && job_set.result != AuthResult::forbidden)
+        co_return job_set.result;
     schedule_.learn(key, stored_status(train_job.object, train_job.bytes), moment_of(clock_));
     const SteadyTime now = clock_.now();
     membership_.learn(key, job_facts(train_job.object, job_set.object, now), now);
-    co_return Standing::pod;
+    co_return AuthResult::pod;
 }
 
-net::Task<Standing> PodAuthenticator::read_pod(api::ObjectKey key, std::string uid) {
+net::Task<AuthResult> PodAuthenticator::read_pod(api::ObjectKey key, std::string uid) {
     kube::Request request = kube::get(kube::resources::pods, key);
     const auto pod = co_await get(std::move(request));
-    if (pod.standing != Standing::pod) co_return pod.standing;
+    if (pod.result != AuthResult::pod) co_return pod.result;
     const auto facts = pod_facts(pod.object, uid);
-    if (!facts) co_return Standing::forbidden;
+    if (!facts) co_return AuthResult::forbidden;
     membership_.learn(uid, *facts, clock_.now());
-    co_return Standing::pod;
+    co_return AuthResult::pod;
 }
 
 // Returns `pod` with an object, `forbidden` without one.
@@ -245,18 +245,18 @@ net::Task<PodAuthenticator::Found> PodAuthenticator::get(kube::Request request) 
     const Permits::Permit permit = co_await reads_->gets.take(clock_, deadline);
     if (!permit) {
         metrics_.count(Limit::reads);
-        found.standing = Standing::limited;
+        found.result = AuthResult::limited;
         co_return found;
     }
     auto sending = server_.send(std::move(request));
     const auto response = co_await Reads::in_time(std::move(sending), clock_);
     if (!response) {
-        if (response.error().code == api::Errc::not_found) found.standing = Standing::forbidden;
+        if (response.error().code == api::Errc::not_found) found.result = AuthResult::forbidden;
         co_return found;
     }
     auto object = api::parse_json_without(response->body, omit);
     if (!object) co_return found;
-    found.standing = Standing::pod;
+    found.result = AuthResult::pod;
     found.object = std::move(*object);
     found.bytes = response->body.size();
     co_return found;

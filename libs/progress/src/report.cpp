@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "api/hash.hpp"
+#include "api/status_cause.hpp"
+#include "api/text.hpp"
 #include "go_json.hpp"
 
 namespace progress {
@@ -27,8 +29,6 @@ constexpr std::size_t max_characters = 64;
 // Go's zero time, which its encoder writes as null.
 constexpr api::Time no_time = std::chrono::sys_days(std::chrono::year(1) / 1 / 1);
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Parses a time as Go's time.Parse() does with the layout of RFC 3339.
 class GoTime {
 public:
@@ -38,7 +38,7 @@ public:
         using namespace std::chrono;
         const int y = number(4), m = take('-') ? number(2) : -1, d = take('-') ? number(2) : -1;
         // The layout has the hour of a 24-hour clock, which may be one digit.
-        const int h = take('T') ? number(rest_.size() > 1 && is_digit(rest_[1]) ? 2 : 1) : -1;
+        const int h = take('T') ? number(rest_.size() > 1 && api::is_digit(rest_[1]) ? 2 : 1) : -1;
         const int min = take(':') ? number(2) : -1, s = take(':') ? number(2) : -1;
         if (y < 0 || m < 0 || d < 0 || h < 0 || h > 23 || min < 0 || min > 59 || s < 0 || s > 59)
             return std::nullopt;
@@ -63,16 +63,16 @@ private:
         int value = 0;
         if (rest_.size() < width) return -1;
         for (const char c : rest_.substr(0, width)) {
-            if (!is_digit(c)) return -1;
+            if (!api::is_digit(c)) return -1;
             value = value * 10 + (c - '0');
         }
         rest_.remove_prefix(width);
         return value;
     }
     void skip_fraction() {
-        if (rest_.size() < 2 || (rest_[0] != '.' && rest_[0] != ',') || !is_digit(rest_[1])) return;
+        if (rest_.size() < 2 || (rest_[0] != '.' && rest_[0] != ',') || !api::is_digit(rest_[1])) return;
         rest_.remove_prefix(1);
-        while (!rest_.empty() && is_digit(rest_.front())) rest_.remove_prefix(1);
+        while (!rest_.empty() && api::is_digit(rest_.front())) rest_.remove_prefix(1);
     }
     std::optional<std::chrono::minutes> zone() {
         if (take('Z')) return std::chrono::minutes(0);
@@ -162,7 +162,6 @@ private:
 };
 
 // The field of errors of the whole object.
-constexpr std::string_view no_field = "<nil>";
 
 class Errors {
 public:
@@ -181,9 +180,7 @@ public:
     }
     void text(const std::string& path, const std::string& value) {
         if (value.empty()) invalid(path, "\"\"", "at least 1 chars long");
-        const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-        const auto length = std::count_if(value.begin(), value.end(), begins_character);
-        if (std::cmp_less_equal(length, max_characters)) return;
+        if (std::cmp_less_equal(api::count_characters(value), max_characters)) return;
         // The API server counts characters, and its message calls them bytes.
         add(path, "Too long: may not be more than " + std::to_string(max_characters) + " bytes");
         blocks_rules = true;
@@ -223,7 +220,7 @@ std::vector<std::string> report_errors(const Report& report) {
         errors.blocks_rules = true;
     }
     if (errors.blocks_rules)
-        errors.add(std::string(no_field),
+        errors.add(std::string(api::no_field),
                    "Invalid value: null: some validation rules were not checked because the object was "
                    "invalid; correct the existing errors to complete validation");
     else if (!report.updated)

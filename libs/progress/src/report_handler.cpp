@@ -67,17 +67,17 @@ ReportHandler::Verdict ReportHandler::refused(Outcome outcome) {
 // The checks of the sender and of the body, in the order in which clients get errors.
 ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const Sender& sender,
                                          std::string_view body) {
-    switch (sender.standing) {
-        case Standing::unknown: return refused(Outcome::failed);
-        case Standing::limited: return refused(Outcome::limited);
-        case Standing::forbidden: return refused(Outcome::forbidden);
-        case Standing::no_train_job:
-        case Standing::pod: break;
+    switch (sender.result) {
+        case AuthResult::unknown: return refused(Outcome::failed);
+        case AuthResult::limited: return refused(Outcome::limited);
+        case AuthResult::forbidden: return refused(Outcome::forbidden);
+        case AuthResult::no_train_job:
+        case AuthResult::pod: break;
     }
     auto read = decode_report(body);
     if (!read) return refused(Outcome::unreadable);
     if (!*read) return Verdict{.outcome = Outcome::empty, .response = acceptance(*read)};
-    if (sender.standing == Standing::no_train_job) return refused(Outcome::no_train_job);
+    if (sender.result == AuthResult::no_train_job) return refused(Outcome::no_train_job);
     const auto errors = report_errors(**read);
     if (!errors.empty())
         return Verdict{.outcome = Outcome::invalid, .response = invalid_report(train_job.name, errors)};
@@ -86,6 +86,7 @@ ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const 
     // Removed in the meantime: the next report reads it again.
     if (!pod || !schedule_.knows(train_job)) return refused(Outcome::failed);
     net::HttpResponse accepted = acceptance(*read);
+    const Report shown = {.percentage = (*read)->percentage, .remaining_seconds = (*read)->remaining_seconds};
     Schedule::Arrival arrival = {
         .report = std::move(**read), .pod_created = pod->created, .is_first_of_pod = !pod->has_reported};
     const auto submitted = schedule_.submit(train_job, std::move(arrival), moment_of(clock_));
@@ -94,6 +95,8 @@ ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const 
         return refused(Outcome::limited);
     }
     pod->has_reported = true;
+    if (submitted.reply != Schedule::Reply::late)
+        metrics_.of_jobs().record(train_job, shown, moment_of(clock_));
     writer_.notify();
     switch (submitted.reply) {
         case Schedule::Reply::wait:

@@ -6,6 +6,7 @@
 #include "api/base64.hpp"
 #include "api/json.hpp"
 #include "api/names.hpp"
+#include "api/text.hpp"
 
 namespace progress {
 namespace {
@@ -25,14 +26,9 @@ std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    return std::ranges::equal(a, b, [](char x, char y) { return (x | 32) == (y | 32); });
-}
-
 bool is_base64url(std::string_view part) {
     return !part.empty() && std::ranges::all_of(part, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-               c == '_';
+        return api::is_letter_or_digit(c) || c == '-' || c == '_';
     });
 }
 
@@ -72,7 +68,7 @@ std::string_view bearer_token(std::string_view authorization) {
     const std::string_view first = take_word(authorization);
     const std::string_view second = take_word(authorization);
     const bool more = !take_word(authorization).empty();
-    return equal_ignoring_case(first, scheme) && !more ? second : std::string_view();
+    return api::equal_ignoring_case(first, scheme) && !more ? second : std::string_view();
 }
 
 std::optional<TokenClaims> read_claims(std::string_view token, const api::ObjectKey& train_job,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 
 namespace progress {
 namespace {
@@ -91,7 +92,7 @@ net::HttpResponse refusal(Outcome outcome) {
 
 net::HttpResponse invalid_report(const std::string& name, const std::vector<std::string>& errors) {
     std::string text =
-        "TrainJob." + std::string(api::trainer_group) + " " + api::to_json(Json(name)) + " is invalid: ";
+        "TrainJob." + std::string(api::trainer_group) + " " + api::quoted(name) + " is invalid: ";
     if (errors.size() > 1) text += '[';
     for (std::size_t i = 0; i < errors.size(); ++i) text += (i > 0 ? ", " : "") + errors[i];
     if (errors.size() > 1) text += ']';

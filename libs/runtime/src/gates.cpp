@@ -18,6 +18,7 @@ constexpr Row rows[] = {
     {Gate::failure_policy, "TrainJobFailurePolicy", false},
     {Gate::resource_claims, "TrainJobDynamicResourceAllocation", false},
     {Gate::edits, "TrainJobEdits", true},
+    {Gate::progress_deadline, "TrainJobProgressDeadline", false},
 };
 
 const Row& row_of(Gate gate) { return rows[static_cast<std::size_t>(gate)]; }
@@ -36,6 +37,11 @@ api::Result<> check_gates(const FeatureGates& gates) {
             .code = api::Errc::invalid,
             .message = "--feature-gates: there is no gate \"" + name + "\"; there are " + known};
     }
+    const Gates on(gates);
+    if (on.has(Gate::progress_deadline) && !on.has(Gate::status))
+        return api::Error{.code = api::Errc::invalid,
+                          .message = "--feature-gates: " + std::string(name_of(Gate::progress_deadline)) +
+                                     "=true needs " + std::string(name_of(Gate::status)) + "=true"};
     return {};
 }
 

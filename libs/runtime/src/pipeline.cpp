@@ -13,6 +13,7 @@ std::unique_ptr<Plugin> make_mpi();
 std::unique_ptr<Plugin> make_flux();
 std::unique_ptr<Plugin> make_coscheduling();
 std::unique_ptr<Plugin> make_volcano();
+std::unique_ptr<Plugin> make_yunikorn();
 std::unique_ptr<Plugin> make_failure_policy();
 std::unique_ptr<Plugin> make_job_set();
 
@@ -32,6 +33,7 @@ Pipeline make_pipeline(const Features& features) {
     // At most one of these is on: they exclude each other.
     list.push_back(make_coscheduling());
     list.push_back(make_volcano());
+    list.push_back(make_yunikorn());
     // After all that edit Jobs and containers, since it decides when a Job has failed.
     list.push_back(make_failure_policy());
     // Last: the other objects must exist before the Pods that mount them or are scheduled by them.

@@ -21,6 +21,7 @@ MODULE = pathlib.Path(__file__).resolve().parents[1]  # the folder of go.mod
 HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not build the control plane again
 OTHERS_MODULE = MODULE / "others"  # the same
 KUEUE_MODULE = MODULE / "kueue"  # the same
+COSCHEDULING_MODULE = MODULE / "coscheduling"  # the same
 ROUND_TRIP_MODULE = MODULE / "roundtrip"  # the same
 
 # program: its main package. In this order each build prepares much of the next.
@@ -40,6 +41,11 @@ ASSETS = {
 }
 KUEUE = {"kueue": "sigs.k8s.io/kueue/cmd/kueue"}
 KUEUE_ASSETS = {"kueue-config": ("sigs.k8s.io/kueue", "config")}
+COSCHEDULING = {
+    "coscheduling-scheduler": "sigs.k8s.io/scheduler-plugins/cmd/scheduler",
+    "coscheduling-controller": "sigs.k8s.io/scheduler-plugins/cmd/controller",
+}
+COSCHEDULING_ASSETS = {"coscheduling-config": ("sigs.k8s.io/scheduler-plugins", "manifests")}
 TRAINER = {"trainer": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"}
 TRAINER_ASSETS = {"trainer-config": ("github.com/kubeflow/trainer/v2", "manifests/base")}
 CRDS_OF_OTHERS = {
@@ -72,6 +78,11 @@ def build_helm():
 def build_kueue():
     """Returns the directory with Kueue's manager and its manifests. Builds it if it is missing."""
     return build_of(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about five minutes on two cores")
+
+
+def build_coscheduling():
+    """Returns the directory with the scheduler and the controller of scheduler-plugins and their manifests. Builds it if it is missing."""
+    return build_of(COSCHEDULING_MODULE, COSCHEDULING, COSCHEDULING_ASSETS, "the coscheduling scheduler", "about four minutes on two cores")
 
 
 def build_trainer():

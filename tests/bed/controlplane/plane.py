@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 from . import controllers, nodes as fake_nodes, server
 from .api import Api
@@ -45,6 +46,7 @@ class ControlPlane:
         self.kubeconfig = self.directory / "admin.kubeconfig"
         self.ca_file = self.directory / "certs" / "ca.crt"
         self.server = None  # its URL
+        self.store = None  # etcd's
         self.nodes = 0 if lean else nodes
         self.api_server_options = api_server_options
         self.seconds_to_start = None
@@ -162,6 +164,21 @@ class ControlPlane:
             yield
         finally:
             os.kill(pid, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def full_store(self):
+        """Lets etcd refuse writes inside the context, as it does once its quota is used up. It still answers reads and deletes."""
+        def ask(what, **body):
+            request = urllib.request.Request(f"{self.store}/v3/maintenance/{what}", json.dumps(body).encode())
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return json.load(answer)
+        member = ask("status")["header"]["member_id"]
+        alarm = {"memberID": member, "alarm": "NOSPACE"}
+        ask("alarm", action="ACTIVATE", **alarm)
+        try:
+            yield
+        finally:
+            ask("alarm", action="DEACTIVATE", **alarm)
 
     # For the modules of this package. Each starts one part.
 

@@ -9,6 +9,7 @@ def start(plane):
     """Starts both; they are up when plane.api answers /readyz. Returns the server's URL."""
     client, peer, secure = free_ports(3)
     _launch_etcd(plane, client, peer)
+    plane.store = f"http://127.0.0.1:{client}"
     cert, key = plane.authority.issue("server", "kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes.default.svc"])
     plane.launch(
         "kube-apiserver", "--etcd-servers", f"http://127.0.0.1:{client}",

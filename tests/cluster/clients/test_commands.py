@@ -4,6 +4,7 @@ import json
 import re
 import xml.etree.ElementTree
 
+import documents
 from jobs import runtime, train_job
 from rest import true_conditions, wait_for
 
@@ -35,7 +36,9 @@ def test_view_lists_explains_and_follows_jobs_and_changes_none(signalbox, rest, 
     assert hour.fullmatch(table["runs"][7]) and hour.fullmatch(table["done"][8]) and table["waits"][4:6] == ["0/2", "198"]
     assert list(rows(viewer("list", "-l", "team=vision"))) == ["NAME", "held"]
     for selection in (["list", "-o", "json"], ["list", "--runtime=plain-test", "-o", "json"]):
-        assert {row["name"] for row in json.loads(succeeds(viewer(*selection)))["items"]} == {"runs", "held", "waits", "done"}
+        listed = json.loads(succeeds(viewer(*selection)))
+        documents.require_valid(listed, "list")
+        assert {row["name"] for row in listed["items"]} == {"runs", "held", "waits", "done"}
     document = json.loads(succeeds(viewer("explain", "waits", "-o", "json")))
     assert "Insufficient nvidia.com/gpu" in document["pods"][0]["problem"] and "unread" not in document
     timeline = succeeds(viewer("timeline", "done", "--svg", str(tmp_path / "done.svg")))

@@ -119,15 +119,6 @@ def test_a_job_that_cannot_be_built_says_why(explain, signalbox, rest):
     assert "Runtime   ClusterTrainingRuntime gone, which does not exist\n" in text
 
 
-def test_the_error_that_keeps_jobs_from_making_pods_is_shown(explain, rest):
-    rest.create(runtime())
-    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"count/pods": "0"}}})
-    wait_for("the quota to count", lambda: rest.get("resourcequotas", "none").get("status", {}).get("used"))
-    rest.create(train_job("poor"))
-    text = explain.once("exceeded quota: none", "poor")
-    assert "Job poor-node-0  FailedCreate" in text and "Pods      none" in text
-
-
 def test_objects_that_the_user_may_not_read_are_named(ask, explain, cluster, kubectl, rest, namespace):
     rest.create(runtime("of-the-team", "TrainingRuntime"))
     rest.create(train_job("seen", "of-the-team", "TrainingRuntime", seconds="never"))

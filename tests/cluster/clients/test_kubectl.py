@@ -72,7 +72,7 @@ def test_kubectl_alone_shows_each_state(signalbox, kubectl, rest):
     wait_for("a running pod", lambda: rest.get("trainjobs", "running")["status"]["jobsStatus"][0]["ready"] == 1)
 
     lines = kubectl("get", "trainjobs").splitlines()
-    assert lines[0].split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "AGE"]
+    assert lines[0].split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "PROGRESS", "AGE"]
     table = {fields[0]: tuple(fields[1:3]) for fields in map(str.split, lines[1:])}
     assert table == {name: want[:2] for name, want in WANT.items()}
 

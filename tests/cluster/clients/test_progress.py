@@ -2,21 +2,16 @@
 guide, Kubeflow's SDK, and transformers' callback. The server runs with the account, the roles, the policy and the arguments of component progress."""
 
 import os
-import pathlib
-import re
-import subprocess
-import sys
 
 import pytest
-import yaml
 
 import pod_reports
-from deployment import NAMESPACE, ROOT, Program
+import progress_deployment
+from deployment import NAMESPACE
 from jobs import runtime, train_job
+from progress_deployment import GUIDE, run
 from rest import wait_for
 
-COMPONENT = ROOT / "manifests" / "components" / "progress"
-GUIDE = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "progress.md").read_text(), re.DOTALL)[1]
 SDK = """
 from kubeflow.trainer.backends.kubernetes.utils import update_trainjob_status
 assert update_trainjob_status(55, 120, {"loss": 0.25, "step": 7})
@@ -37,17 +32,10 @@ callback.on_train_end(None, state, None)
 
 @pytest.fixture(scope="module")
 def server(cluster, installed):
-    """The server of progress as the component starts it, but for addresses. The reconciler has the component's gate."""
-    cluster.kubectl("apply", "--server-side", "-f", COMPONENT / "rbac.yaml", "-f", COMPONENT / "account-policy.yaml")
-    container, = yaml.safe_load((COMPONENT / "deployment.yaml").read_text())["spec"]["template"]["spec"]["containers"]
-    arguments = [argument.replace("0.0.0.0:10443", "127.0.0.1:0").replace("0.0.0.0:8080", "127.0.0.1:0") for argument in container["args"]]
-    program = Program(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook", cluster.directory / "progress.log", [
-        *arguments, "--kubeconfig", cluster.service_account_kubeconfig(NAMESPACE, "signalbox-progress", NAMESPACE),
-        "--shutdown-delay=0s", "--progress-interval=1s", "--progress-source-rate=0"])
-    program.wait_until_ready()
-    with installed.reconfigured("--feature-gates=TrainJobStatus=true"):
+    """The server of progress. The reconciler has the component's gate."""
+    with progress_deployment.running(cluster, os.environ["SIGNALBOX_BIN_DIR"]) as program, \
+            installed.reconfigured(progress_deployment.GATE):
         yield program
-    assert program.stop() == []
 
 
 @pytest.fixture
@@ -60,15 +48,6 @@ def pod(server, rest):
         pods = [pod for pod in rest.list("pods") if pod["status"].get("phase") == "Running"]
         return pods[0] if pods else None
     return wait_for("a Pod", running)
-
-
-def run(script, rest, pod, server, directory):
-    """Runs a program in place of the Pod's container. Returns its output."""
-    environment = pod_reports.environment_of(rest, pod, directory, server.port_of("progress"))
-    result = subprocess.run([sys.executable, "-c", script], env={"PATH": os.environ["PATH"], **environment}, capture_output=True, text=True,
-                            timeout=60, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stdout + result.stderr
 
 
 def progress(rest):

@@ -86,7 +86,7 @@ def test_kubectl_get_shows_state_reason_and_times(signalbox, kubectl, rest):
     kubectl("apply", "-f", "-", input=manifest())
     wait_for("Complete", lambda: "Complete" in true_types(rest))
     header, row = kubectl("get", "trainjob", "my-trainjob").splitlines()
-    assert header.split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "AGE"]
+    assert header.split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "PROGRESS", "AGE"]
     assert row.split()[:3] == ["my-trainjob", "Complete", "AllJobsCompleted"]
 
 

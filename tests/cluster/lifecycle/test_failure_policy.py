@@ -1,10 +1,10 @@
-"""Failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs. The test bed's nodes run Pods until they
-are told to fail."""
+"""Failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs. The test bed's nodes run Pods until a
+test lets them fail."""
 
 import pytest
 
 from jobs import runtime, train_job
-from progress import events, resume, running_pods, suspend, uid, until, until_held, until_runs
+from progress import events, pods, resume, running_pods, suspend, uid, until, until_held, until_runs
 from rest import ApiError, true_conditions, wait_for
 
 GATE = "--feature-gates=TrainJobFailurePolicy=true"
@@ -24,16 +24,39 @@ def started(rest, name, former=()):
     return wait_for(f"a running pod of {name}", look)
 
 
-def fail(rest, name, code=1, former=(), conditions=()):
-    """Lets the Pod of a TrainJob fail as a kubelet does. Returns the UIDs of all Pods so far."""
-    pod = started(rest, name, former)
+def known(rest, name, former):
+    return {*former, *map(uid, pods(rest, name))}
+
+
+def fail_pod(rest, pod, code, conditions=()):
+    """Writes the status of a Pod that has failed, as a kubelet does."""
     statuses = [{**status, "ready": False, "started": False, "state": {"terminated": {
         "exitCode": code, "reason": "Error", "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:01Z"}}}
         for status in pod["status"]["containerStatuses"]]
     rest.patch("pods", pod["metadata"]["name"], {"status": {
         "phase": "Failed", "containerStatuses": statuses,
         "conditions": [*pod["status"].get("conditions", []), *conditions]}}, subresource="status")
-    return {*former, uid(pod)}
+
+
+def fail(rest, name, code=1, former=(), conditions=()):
+    """Lets a Pod of a TrainJob fail. Returns the UIDs of all Pods so far."""
+    pod = started(rest, name, former)
+    present = known(rest, name, former)
+    fail_pod(rest, pod, code, conditions)
+    return present
+
+
+def evict(rest, name, former):
+    """Evicts a Pod of a TrainJob, which then fails. Returns the UIDs of all Pods so far."""
+    pod = started(rest, name, former)["metadata"]["name"]
+    present = known(rest, name, former)
+    rest.request("POST", rest.path("pods", pod) + "/eviction", {
+        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": rest.namespace}})
+    evicted = wait_for("the condition of an evicted Pod", lambda: next(
+        (found for found in [rest.get("pods", pod)]
+         if any(each["type"] == "DisruptionTarget" for each in found["status"]["conditions"])), None))
+    fail_pod(rest, evicted, 143)
+    return present
 
 
 def counters(rest, name):
@@ -58,7 +81,7 @@ def test_an_exit_code_of_a_rule_fails_the_job_at_once(signalbox, rest):
     assert counters(rest, "hopeless") == (0, 0)
 
 
-def test_other_failures_restart_the_job_until_the_maximum_and_each_is_told(signalbox, rest, kubectl):
+def test_other_failures_restart_the_job_until_the_maximum_and_each_is_reported(signalbox, rest, kubectl):
     rest.create(runtime("lenient", runPolicy={"failurePolicy": {"maxRestarts": 9, "rules": [FAIL_AT_3]}}))
     rest.create(train_job("unlucky", "lenient", seconds="never", failurePolicy={"maxRestarts": 1}))
     first = fail(rest, "unlucky")
@@ -77,12 +100,27 @@ def test_a_disruption_restarts_the_job_and_does_not_count(signalbox, rest):
     rest.create(train_job("evicted", "patient", seconds="never"))
     disrupted = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
     former = fail(rest, "evicted", 143, conditions=disrupted)
-    former = fail(rest, "evicted", 143, former, conditions=disrupted)
+    until_counted(rest, "evicted", (1, 0))
+    former = evict(rest, "evicted", former)
     until_counted(rest, "evicted", (2, 0))
     assert "Failed" not in true_conditions(rest.get("trainjobs", "evicted"))
     fail(rest, "evicted", 1, former)
     failed(rest, "evicted", "ReachedMaxRestarts")
     assert counters(rest, "evicted") == (2, 0)
+
+
+def test_what_decides_about_failures_beside_a_policy_is_denied(signalbox, rest):
+    both = runtime("decides-twice", runPolicy={"failurePolicy": {}})
+    both["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 1}
+    with pytest.raises(ApiError, match="cannot be beside spec.runPolicy.failurePolicy"):
+        rest.create(both)
+    with pytest.raises(ApiError, match="no job of the runtime has such a container"):
+        rest.create(runtime("nowhere", runPolicy={"failurePolicy": {"rules": [
+            {"action": "FailTrainJob", "onExitCodes": {"containerName": "gone", "operator": "In", "values": [1]}}]}}))
+    del both["spec"]["runPolicy"]
+    rest.create(both)
+    with pytest.raises(ApiError, match="spec.template.spec.failurePolicy of the runtime decides"):
+        rest.create(train_job("overruled", "decides-twice", failurePolicy={"maxRestarts": 1}))
 
 
 def test_a_new_job_set_refills_no_budget(signalbox, rest):
@@ -93,13 +131,12 @@ def test_a_new_job_set_refills_no_budget(signalbox, rest):
     until_runs(rest, "resumed")
     suspend(rest, "resumed")
     before = until_held(rest, "resumed")
-    rest.delete("jobsets", "resumed")
+    rest.patch("trainjobs", "resumed", {"spec": {"trainer": {"numNodes": 2}}})
     renewed = wait_for("another JobSet", lambda: next(
         (found for found in [rest.get("jobsets", "resumed")] if found and uid(found) != uid(before)), None))
     assert renewed["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] == "1,1"
     assert renewed["spec"]["failurePolicy"]["maxRestarts"] == 1
     resume(rest, "resumed")
-    former |= {uid(pod) for pod in running_pods(rest, "resumed") if uid(pod) in former}
     former = fail(rest, "resumed", former=former)
     until_counted(rest, "resumed", (2, 2))
     fail(rest, "resumed", former=former)

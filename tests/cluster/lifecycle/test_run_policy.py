@@ -149,8 +149,8 @@ def test_the_status_tells_when_a_job_last_started_and_ended(signalbox, rest, kub
     assert status["completionTime"] == next(
         each["lastTransitionTime"] for each in status["conditions"] if each["type"] == "Complete")
     header, *rows = kubectl("get", "trainjobs").splitlines()
-    assert header.split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "AGE"]
-    columns = {row.split()[0]: row[header.index("FINISHED"):header.index("AGE")].strip() for row in rows}
+    assert header.split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "PROGRESS", "AGE"]
+    columns = {row.split()[0]: row[header.index("FINISHED"):header.index("PROGRESS")].strip() for row in rows}
     assert columns["timed"] == "" and columns["ended"] != ""
 
 

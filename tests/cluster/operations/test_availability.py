@@ -1,7 +1,9 @@
 """Both programs while something is missing: another replica, the API server, a permission."""
 
+import contextlib
 import json
 import os
+import signal
 import time
 
 import pytest
@@ -35,6 +37,15 @@ def logged(program, message, offset=0):
 def of_watches(program, message, offset):
     """Returns the lines about kinds that are served. The kinds of gang schedulers are checked for now and then."""
     return [line for line in logged(program, message, offset) if not line["resource"].startswith("podgroups.")]
+
+
+@contextlib.contextmanager
+def stopped(program):
+    os.kill(program.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(program.pid, signal.SIGCONT)
 
 
 def finish(rest, name):
@@ -98,6 +109,22 @@ def test_a_missing_permission_is_named_and_not_fatal(plane, rest, start):
         ("warn", "patch", "jobsets.jobset.x-k8s.io")]
     finish(rest, "not-yet")
     assert len(logged(reconciler, MISSING_PERMISSION)) == 1
+
+
+def test_a_job_goes_on_once_etcd_takes_writes_again(plane, rest, start):
+    reconciler = start()
+    wait_for("the lease", lambda: reconciler.leads())
+    with contextlib.ExitStack() as later:
+        with stopped(reconciler):
+            rest.create(train_job("unsaved"))
+            later.enter_context(plane.full_store())
+        wait_for("what the API server says", lambda: "database space exceeded" in reconciler.text())
+        wait_for("the lease to be given up", lambda: not reconciler.leads())
+        # Nothing could be stored, not even why.
+        assert reconciler.running() and reconciler.admin("/healthz")[0] == 200
+        assert conditions(rest.get("trainjobs", "unsaved")) == {} and rest.get("jobsets", "unsaved") is None
+    finish(rest, "unsaved")
+    assert conditions(rest.get("trainjobs", "unsaved"))["Created"]["reason"] == "JobsCreationSucceeded"
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ runtimes' Pods. Only in the long run: scripts/setup fetches the frameworks for t
 
 import json
 import os
+import signal
 import subprocess
 
 import pytest
@@ -11,7 +12,9 @@ from acceptance import CASES, Case, address, container
 from controlplane.binaries import cache_directory
 from controlplane.ports import free_ports
 from kubelet import Kubelet
+from jobs import runtime, train_job
 from paths import ROOT
+from rest import wait_for
 from sshd import Sshd
 
 PROGRAMS = ROOT / "tests" / "bed" / "frameworks"
@@ -56,6 +59,39 @@ def test_torchrun_starts_the_processes_of_all_nodes(accepted, admin, tmp_path):
     said = sorted(line.split(":", 1)[1] for lines in printed for line in lines)
     # rank, count, rank on its node, node, master
     assert said == ["0 4 0 0 127.0.0.1", "1 4 1 0 127.0.0.1", "2 4 0 1 127.0.0.1", "3 4 1 1 127.0.0.1"]
+
+
+def test_torchrun_goes_on_without_a_lost_node_and_takes_in_a_new_one(signalbox, rest, tmp_path):
+    rest.create(runtime("elastic-launchers", ml_policy={"torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 4}}}))
+    rest.create(train_job("elastic", "elastic-launchers", nodes=4, seconds="never"))
+    pod = wait_for("a Pod", lambda: next(iter(rest.list("pods", selector="jobset.sigs.k8s.io/jobset-name=elastic")), None))
+    (port,) = free_ports(1)
+    environment = {key: value.replace(address(pod).replace(pod["spec"]["hostname"], "elastic-node-0-0"), "127.0.0.1").replace(
+        "29500", str(port)) for key, value in Kubelet(rest, rest.namespace).environment(pod, container(pod)).items()}
+    environment |= {"PET_RDZV_CONF": "last_call_timeout=2", **{key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}}
+    sizes = tmp_path / "sizes"
+
+    def agent():
+        return subprocess.Popen(["torchrun", "--redirects", "1", "--tee", "1", PROGRAMS / "train_elastic.py"], env=environment,
+                                cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def until(want):
+        wait_for(f"groups of {want}", lambda: sizes.exists() and sizes.read_text().split() == want, timeout=90)
+
+    agents = [agent() for _ in range(4)]
+    try:
+        until(["4"])
+        os.killpg(agents[2].pid, signal.SIGKILL)
+        until(["4", "3"])
+        agents.append(agent())
+        until(["4", "3", "4"])
+        (tmp_path / "stop").touch()
+        assert [each.wait(60) for each in agents] == [0, 0, -signal.SIGKILL, 0, 0]
+    finally:
+        for each in agents:
+            if each.poll() is None:
+                os.killpg(each.pid, signal.SIGKILL)
+                each.wait()
 
 
 def test_jax_processes_find_their_coordinator(accepted, admin, tmp_path):

@@ -80,14 +80,17 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            request = b""
-            while not request.endswith(b"\r\n\r\n"):
-                request += client.recv(4096)
-            self.asked.append(request.decode())
-            client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            self._agree(client)
             server = socket.create_connection(("127.0.0.1", self._port))
             for ends in ((client, server), (server, client)):
                 threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    def _agree(self, client):
+        request = b""
+        while not request.endswith(b"\r\n\r\n"):
+            request += client.recv(4096)
+        self.asked.append(request.decode())
+        client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
 
     @staticmethod
     def _pass_on(source, target):
@@ -97,6 +100,21 @@ class Proxy:
             target.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # either side may end first
+
+
+class SocksProxy(Proxy):
+    """The same by SOCKS5, for a user with a password. `asked` has user, password, and the name and port of the server."""
+
+    def _agree(self, client):
+        take = client.makefile("rb", buffering=0).read
+        assert take(2)[0] == 5 and 2 in take(2)
+        client.sendall(b"\5\2")
+        assert take(1) == b"\1"
+        login = [take(take(1)[0]).decode() for _ in range(2)]
+        client.sendall(b"\1\0")
+        assert take(4) == b"\5\1\0\3"
+        self.asked.append((*login, take(take(1)[0]).decode(), int.from_bytes(take(2), "big")))
+        client.sendall(b"\5\0\0\1" + bytes(6))
 
 
 @pytest.fixture(scope="module")
@@ -224,8 +242,25 @@ def test_a_proxy_of_the_kubeconfig_is_used_by_the_name_of_the_server(cluster, tm
     credentials = base64.b64encode(b"me:s3cret").decode()
     assert set(proxy.asked) == {"CONNECT kube.example.com:6443 HTTP/1.1\r\nHost: kube.example.com:6443\r\n"
                                 f"Proxy-Authorization: Basic {credentials}\r\n\r\n"}
-    done = explain(cluster.kubeconfig(tmp_path / "config", {"token": "good"}, **{"proxy-url": "socks5://me:s3cret@h:1"}))
-    assert fails(done, 2, "clusters[c].cluster.proxy-url must begin with http://") == [] and "s3cret" not in done.stderr
+    done = explain(cluster.kubeconfig(tmp_path / "config", {"token": "good"}, **{"proxy-url": "https://me:s3cret@h:1"}))
+    assert fails(done, 2, "clusters[c].cluster.proxy-url must begin with http:// or socks5://") == [] and "s3cret" not in done.stderr
+
+
+def test_a_socks_proxy_of_the_kubeconfig_looks_up_the_server(cluster, tmp_path):
+    with SocksProxy(cluster.port) as proxy:
+        url = f"socks5://me:s3cret@127.0.0.1:{proxy.port}"
+        assert succeeds(explain(cluster.kubeconfig(tmp_path / "config", {"token": "good"}, server="https://kube.example.com:6443",
+                                                   **{"proxy-url": url, "tls-server-name": ""})))
+    assert set(proxy.asked) == {("me", "s3cret", "kube.example.com", 6443)}
+
+
+def test_a_proxy_of_the_environment_is_used_as_by_kubectl(cluster, tmp_path):
+    away = cluster.kubeconfig(tmp_path / "away", {"token": "good"}, server="https://kube.example.com:6443", **{"tls-server-name": ""})
+    with Proxy(cluster.port) as proxy:
+        assert succeeds(explain(away, environment={"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}", "NO_PROXY": "example.org"}))
+    assert set(proxy.asked) == {"CONNECT kube.example.com:6443 HTTP/1.1\r\nHost: kube.example.com:6443\r\n\r\n"}
+    # This machine is reached without it.
+    assert succeeds(explain(cluster.kubeconfig(tmp_path / "here", {"token": "good"}), environment={"HTTPS_PROXY": "http://127.0.0.1:1"}))
 
 
 @pytest.mark.parametrize("user, words", [
@@ -245,3 +280,11 @@ def test_a_request_ends_with_its_time(authority, tmp_path):
     with Silent(authority) as server:
         done = explain(server.kubeconfig(tmp_path / "config", {"token": "good"}), "--request-timeout=1")
         assert fails(done, 1, "took too long") == []
+
+
+def test_a_server_with_the_certificate_of_another_cluster_is_named_with_the_remedy(cluster, tmp_path, tmp_path_factory):
+    other = Authority(tmp_path_factory.mktemp("other"))
+    done = explain(cluster.kubeconfig(tmp_path / "config", {"token": "good"}, **{"certificate-authority": str(other.cert)}))
+    assert fails(done, 1, "does the kubeconfig have the certificate-authority of this cluster?") == []
+    done = explain(cluster.kubeconfig(tmp_path / "config", {"token": "good"}, **{"tls-server-name": "other.example.com"}))
+    assert fails(done, 1, "does the kubeconfig have the right server or tls-server-name?") == []

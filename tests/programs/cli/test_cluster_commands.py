@@ -138,10 +138,12 @@ def test_a_terminal_shows_a_list_that_changes_in_place_within_its_size():
         team.answer = watch
         with Screen(team, "list", "--watch", "--interval=100ms") as screen:
             text = screen.until(r"\x1b\[32mcomplete[^J]*\x1b\[J")
-        assert text.startswith("\x1b[2J\x1b[H") and text.count("\x1b[2J") == 1 and text.count("\x1b[H") > 1
-        frames = text.split("\x1b[H")[1:]
-        assert all(frame.count("\r\n") <= 5 for frame in frames)
-        assert all(len(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line).strip()) <= 60 for frame in frames for line in frame.split("\r\n"))
+        assert text.startswith("\x1b[2J\x1b[?2026h") and text.count("\x1b[2J") == 1 and text.count("\x1b[H") > 1
+        # Each frame is one update with the cursor hidden, and clears only what is behind its own text.
+        *frames, _ = text.split("\x1b[?2026l")
+        assert all(re.fullmatch(r"(\x1b\[2J)?\x1b\[\?2026h\x1b\[\?25l\x1b\[H(?:[^\x1b]|\x1b\[\d*m|\x1b\[K)*\x1b\[J\x1b\[\?25h", frame) for frame in frames)
+        assert all(frame.count("\r\n") == 5 and "and 7 more lines" in frame for frame in frames)
+        assert all(len(re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", line).strip()) <= 60 for frame in frames for line in frame.split("\r\n"))
         with Screen(team, "list", NO_COLOR="1") as screen:
             assert screen.ended() == 0 and "\x1b" not in screen.until("a +running")
 
@@ -273,6 +275,36 @@ def test_a_screen_of_explain_changes_in_place():
         assert text.count("\x1b[2J") == 1
 
 
+def test_a_reader_that_has_enough_ends_the_output_without_a_word():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0)]
+        team.logs = {"a": "2026-01-15T10:00:01Z one line of many\n" * 20_000}
+        words = " ".join(f"'{word}'" for word in command(team, "logs", "night"))
+        done = subprocess.run(["bash", "-c", f"{words} | head -n 1; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=60, check=True,
+                              env=environment())
+        assert (done.stdout.splitlines(), done.stderr) == (["one line of many", "141"], "")
+
+
+def test_names_that_a_list_prints_are_arguments_of_other_commands():
+    with Team(running("a"), running("b")) as team:
+        names = out(team, "list", "-o", "name").splitlines()
+        assert out(team, "suspend", *names) == "".join(f"{name} suspended\n" for name in names)
+
+
+def test_options_may_precede_the_command():
+    with Team(running("night")) as team:
+        words = [PROGRAM, "-n", "team", "--server", f"http://127.0.0.1:{team.port}", "list", "-o", "name"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=environment())
+        assert (done.returncode, done.stdout, done.stderr) == (0, "trainjob.trainer.kubeflow.org/night\n", "")
+    helped = [subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=True).stdout for words in (["help", "list"], ["list", "--help"])]
+    assert helped[0] == helped[1] != ""
+
+
+def test_a_picture_may_go_to_standard_output():
+    with Team(ended("night")) as team:
+        assert xml.etree.ElementTree.fromstring(out(team, "timeline", "night", "--svg", "-")).tag.endswith("svg")
+
+
 def completed(server, *words):
     done = subprocess.run([PROGRAM.with_name("kubectl_complete-trainjob"), *words], capture_output=True, text=True, timeout=60, check=True,
                           env=environment(PATH=f"{PROGRAM.parent}:{os.environ['PATH']}"))
@@ -290,6 +322,32 @@ def test_a_shell_completes_names_of_the_cluster():
     assert completed(team, "lis") == "list\tlist TrainJobs with state, progress, nodes, GPUs and times\n:4\n"
 
 
+def test_a_shell_completes_contexts_of_the_kubeconfig(tmp_path):
+    config = tmp_path / "config"
+    config.write_text(json.dumps({"contexts": [{"name": "lab"}, {"name": "cloud"}], "users": [{"name": "me"}], "clusters": []}))
+    assert completed(None, "list", "--kubeconfig", str(config), "--context", "") == "cloud\nlab\n:4\n"
+    assert completed(None, "list", "--kubeconfig", str(config), "--user=") == "--user=me\n:4\n"
+
+
+def test_kubectl_completes_the_plugin_in_each_shell(kubectl, tmp_path):
+    with Team(running("night"), running("day")) as team:
+        words = ["trainjob", "explain", "--server", f"http://127.0.0.1:{team.port}", "-n", "team", ""]
+        # kubectl makes a folder in the home directory.
+        variables = environment(HOME=str(tmp_path), PATH=f"{PROGRAM.parent.resolve()}:{kubectl.parent}:{os.environ['PATH']}")
+        # The scripts of all shells call this.
+        done = subprocess.run([kubectl, "__complete", *words], capture_output=True, text=True, timeout=60, check=True, env=variables)
+        assert done.stdout == "night\nday\n:4\n"
+        for shell in ("bash", "zsh", "fish"):
+            script = subprocess.run([kubectl, "completion", shell], capture_output=True, text=True, timeout=60, check=True, env=variables).stdout
+            assert " __complete " in script
+        # In place of the package bash-completion, which sets the same variables.
+        ready = "_get_comp_words_by_ref() { words=(\"${COMP_WORDS[@]}\"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }"
+        line = " ".join(f"'{word}'" for word in ["kubectl", *words[:-1], "ni"])
+        done = subprocess.run(["bash", "-c", f"{ready}; source <(kubectl completion bash); COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); "
+                               "COMP_TYPE=9; __start_kubectl; echo ${COMPREPLY[@]}"], capture_output=True, text=True, timeout=60, check=True, env=variables)
+        assert done.stdout == "night\n", done.stderr
+
+
 @pytest.mark.parametrize("refusal, words", [
     ((401, "Unauthorized"), "have they expired?"),
     ((403, FORBIDDEN), "the role view is missing: an administrator binds it by `kubectl create rolebinding"),
@@ -303,6 +361,17 @@ def test_an_error_of_the_cluster_is_one_line_with_its_remedy(refusal, words, arg
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"kubectl trainjob {arguments[0]}: ") and words in line
+
+
+@pytest.mark.parametrize("name", ["list", "explain", "timeline", "logs", "wait"])
+def test_a_cluster_that_is_older_or_newer_is_named_with_its_version(name):
+    with Team() as team:
+        team.refusals = {("GET", path): (404, "404 page not found") for path in (JOBS, f"{JOBS}/night")}
+        team.objects["/apis"] = [{"metadata": {"name": "trainer.kubeflow.org"}, "versions": [{"version": "v2"}]}]
+        done = run(team, name, *([] if name == "list" else ["night"]))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (f"kubectl trainjob {name}: this cluster has TrainJobs of trainer.kubeflow.org/v2, and this program knows v1alpha1: "
+                           "install the kubectl trainjob of the release that is in the cluster\n")
 
 
 def test_a_cluster_that_is_not_there_is_one_line():

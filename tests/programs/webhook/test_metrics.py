@@ -107,10 +107,12 @@ def test_warnings_are_counted_by_rule_once_for_each_review(webhook):
 
 
 def restored(webhook):
-    return {cause: webhook.metric(f'signalbox_admission_fields_restored_total{{cause="{cause}"}}') for cause in ("typed_client", "reapply")}
+    return {(field, cause): webhook.metric(f'signalbox_admission_fields_restored_total{{field="{field}",cause="{cause}"}}')
+            for field, cause in (("trainer", "typed_client"), ("failurePolicy", "typed_client"), ("other", "typed_client"),
+                                 ("runtimePatches", "typed_client"), ("runtimePatches", "reapply"))}
 
 
-def test_restored_fields_are_counted_by_cause(webhook):
+def test_restored_fields_are_counted_by_field_and_cause(webhook):
     before = restored(webhook)
     assert None not in before.values()
     stored = train_job()
@@ -119,12 +121,13 @@ def test_restored_fields_are_counted_by_cause(webhook):
     written = json.loads(json.dumps(stored))
     del written["spec"]["trainer"]["command"]
     webhook.post(MUTATE_PATH, review(written, old=stored, operation="UPDATE"))
-    assert restored(webhook) == {**before, "typed_client": before["typed_client"] + 1}
+    trainer, entry = ("trainer", "typed_client"), ("runtimePatches", "reapply")
+    assert restored(webhook) == {**before, trainer: before[trainer] + 1}
     manifest = json.loads(json.dumps(stored))
     del manifest["spec"]["runtimePatches"][1]
     manifest["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(manifest)}
     webhook.post(MUTATE_PATH, review(manifest, old=stored, operation="UPDATE"))
-    assert restored(webhook) == {"typed_client": before["typed_client"] + 1, "reapply": before["reapply"] + 1}
+    assert restored(webhook) == {**before, trainer: before[trainer] + 1, entry: before[entry] + 1}
 
 
 def test_reviews_in_flight_and_connections_are_counted(place):

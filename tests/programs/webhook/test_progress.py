@@ -5,9 +5,11 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
+from progress_deployment import GUIDE
 from progress_program import ApiServer, Server, failure, path_of, report, token_of
 from webhook_program import BINARY, read_answer, wait_for
 
@@ -91,6 +93,38 @@ def test_a_report_of_the_last_minute_that_is_sent_again_changes_nothing(tmp_path
         assert server.process.wait(20) == 0
         assert [stored["progressPercentage"] for _, stored in api.writes] == [10, 20, 30]
         assert api.fields == {"trainerStatus"}
+
+
+def test_the_script_of_the_guide_reports_in_a_pod_and_never_stops_the_training(shared, tmp_path):
+    api, server = shared
+    (tmp_path / "token").write_text(token_of("guide"))
+    pod = {"KUBEFLOW_TRAINER_SERVER_URL": f"https://127.0.0.1:{server.port}{path_of('guide')}",
+           "KUBEFLOW_TRAINER_SERVER_TOKEN": str(tmp_path / "token"), "KUBEFLOW_TRAINER_SERVER_CA_CERT": str(server.cert)}
+
+    def train(**variables):
+        run = subprocess.run([sys.executable, "-c", GUIDE], env=variables, capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0, run.stderr
+        return (run.stdout + run.stderr).splitlines()
+    assert train() == [] and train(**pod, RANK="1") == []
+    assert "guide" not in api.stored
+    assert train(**pod, RANK="0") == []
+    stored = wait_for("the last report", lambda: api.stored["guide"]["progressPercentage"] == 100 and api.stored["guide"], timeout=20)
+    assert stored["metrics"] == [{"name": "loss", "value": "0.25"}, {"name": "step", "value": "4"}]
+    for broken in ({"KUBEFLOW_TRAINER_SERVER_URL": "https://127.0.0.1:1/"}, {"KUBEFLOW_TRAINER_SERVER_TOKEN": str(tmp_path / "none")}):
+        lines = train(**{**pod, **broken})
+        assert len(lines) == 2 and all(line.startswith("the progress was not reported: ") for line in lines)
+
+
+def test_single_jobs_have_series_on_a_page_of_their_own_where_it_is_asked_for(shared, tmp_path):
+    assert shared[1].admin("/metrics/jobs")[0] == 404
+    with ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=0", "--progress-job-metrics=2") as server:
+        for i in range(3):
+            assert server.post(f"job-{i}", report(i), token_of(f"job-{i}"))[0] == 200
+        status, text = server.admin("/metrics/jobs")
+        assert status == 200
+        lines = [line for line in text.splitlines() if line.startswith("signalbox_progress_job_percent{")]
+        assert lines == [f'signalbox_progress_job_percent{{namespace="ns",name="job-{i}"}} {i}' for i in range(2)]
+        assert "signalbox_progress_job_" not in server.admin("/metrics")[1]
 
 
 def test_reports_of_many_jobs_over_one_connection_are_all_stored(shared):

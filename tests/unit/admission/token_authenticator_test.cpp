@@ -32,16 +32,16 @@ struct Gate {
 
     AuthResult call(const std::string& token) {
         if (const auto known = check.from_cache(token)) return *known;
-        const auto standing = start(token);
+        const auto result = start(token);
         clock.run_for(5s);
-        REQUIRE(*standing);
-        return **standing;
+        REQUIRE(*result);
+        return **result;
     }
     std::shared_ptr<std::optional<AuthResult>> start(const std::string& token) {
-        auto standing = std::make_shared<std::optional<AuthResult>>();
+        auto result = std::make_shared<std::optional<AuthResult>>();
         boost::asio::co_spawn(context, check.ask(token, clock.now() + 4s),
-                              [standing](std::exception_ptr, AuthResult said) { *standing = said; });
-        return standing;
+                              [result](std::exception_ptr, AuthResult said) { *result = said; });
+        return result;
     }
     std::size_t asked() const { return server.requests.size(); }
 

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "cluster/proxy_variables.hpp"
+#include "cluster/session.hpp"
 #include "support/printers.hpp"
 
 using namespace std::chrono_literals;
@@ -34,20 +36,21 @@ struct Fixture {
         files[account + "ca.crt"] = "-----BEGIN CERTIFICATE-----";
         files[account + "namespace"] = "pod-ns";
     }
-    api::Result<kube::ClusterConfig> find() const {
-        return cli::find_cluster(
-            settings,
-            [this](const char* name) {
-                const auto found = environment.find(name);
-                return found == environment.end() ? std::string() : found->second;
-            },
-            [this](const std::string& path) -> api::Result<std::string> {
-                if (std::find(unreadable.begin(), unreadable.end(), path) != unreadable.end())
-                    return api::Error{.code = api::Errc::forbidden, .message = path + " cannot be read"};
-                if (const auto found = files.find(path); found != files.end()) return found->second;
-                return api::Error{.code = api::Errc::not_found, .message = path + " does not exist"};
-            });
+    kube::ReadEnv env() const {
+        return [this](const char* name) {
+            const auto found = environment.find(name);
+            return found == environment.end() ? std::string() : found->second;
+        };
     }
+    kube::ReadFile read() const {
+        return [this](const std::string& path) -> api::Result<std::string> {
+            if (std::find(unreadable.begin(), unreadable.end(), path) != unreadable.end())
+                return api::Error{.code = api::Errc::forbidden, .message = path + " cannot be read"};
+            if (const auto found = files.find(path); found != files.end()) return found->second;
+            return api::Error{.code = api::Errc::not_found, .message = path + " does not exist"};
+        };
+    }
+    api::Result<kube::ClusterConfig> find() const { return cli::find_cluster(settings, env(), read()); }
     // Returns "HOST NAMESPACE", or the error.
     std::string found() const {
         const auto config = find();
@@ -163,4 +166,82 @@ TEST_CASE("the time for a request is a duration or a number of seconds", "[cli]"
     cli::RequestTimeout timeout;
     for (const char* text : {"", "-1", "1.5", "soon", "5 s"}) CHECK(!cli::read_option(text, timeout));
     CHECK(cli::show_option(timeout) == "30s");
+}
+
+TEST_CASE("the proxy of the environment is used, except for hosts of NO_PROXY", "[cli]") {
+    struct Row {
+        const char* host;
+        const char* no_proxy;
+        bool direct;
+    };
+    const Row rows[] = {
+        {"kube.example.com", "", false},
+        {"kube.example.com", "*", true},
+        {"kube.example.com", "example.com", true},
+        {"kube.example.com", " other, Kube.Example.com ", true},
+        {"example.com", ".example.com", false},
+        {"kube.example.com", ".example.com", true},
+        {"kube.example.com", "*.example.com", true},
+        {"kube.example.com", "ample.com", false},
+        {"kube.example.com", "example.com:6443", true},
+        {"kube.example.com", "example.com:443", false},
+        {"10.1.2.3", "10.0.0.0/8", true},
+        {"10.1.2.3", "10.2.0.0/16, 192.168.0.1", false},
+        {"10.1.2.3", "10.1.2.3:6443", true},
+        {"fd00::1", "fd00::/8", true},
+        {"fd00::1", "fd00::1", true},
+        {"fd00::1", "[fd00::1]:6443", true},
+        {"fd00::1", "[fd00::1]:443", false},
+        {"localhost", "", true},
+        {"127.0.0.1", "", true},
+        {"::1", "", true},
+    };
+    for (const Row& row : rows) {
+        INFO(row.host << " " << row.no_proxy);
+        Fixture here;
+        here.environment["HTTPS_PROXY"] = "http://proxy:3128";
+        here.environment["no_proxy"] = row.no_proxy;
+        CHECK(cli::proxy_of_variables(row.host, "6443", here.env()) ==
+              (row.direct ? "" : "http://proxy:3128"));
+    }
+    Fixture here;
+    CHECK_FALSE(here.find()->proxy);
+    here.environment["https_proxy"] = "me:s3cret@proxy:3128";
+    CHECK((here.find()->proxy == net::Proxy(net::HttpProxy{"proxy", "3128", "Basic bWU6czNjcmV0"})));
+    here.environment["https_proxy"] = "https://me:s3cret@proxy";
+    CHECK_THAT(here.found(),
+               Catch::StartsWith("$HTTPS_PROXY must begin with http://") && !Catch::Contains("s3cret"));
+    here.environment["NO_PROXY"] = "home";
+    CHECK_FALSE(here.find()->proxy);
+}
+
+TEST_CASE("the names in the kubeconfig are listed, without files that cannot be read", "[cli]") {
+    Fixture here;
+    here.environment["KUBECONFIG"] = "/a:/missing:/broken:/b";
+    here.files["/broken"] = "contexts: [";
+    here.files["/b"] = "contexts: [{name: lab}, {name: x}, {}]\nusers: [{name: me}]";
+    const auto names = [&](const char* list) {
+        return cli::kubeconfig_names(here.settings, list, here.env(), here.read());
+    };
+    CHECK(names("contexts") == std::vector<std::string>{"lab", "x"});
+    CHECK(names("clusters") == std::vector<std::string>{"c"});
+    CHECK(names("users") == std::vector<std::string>{"me"});
+}
+
+TEST_CASE("a TrainJob is named as kubectl prints it, or with its namespace", "[cli]") {
+    const std::pair<const char*, const char*> rows[] = {
+        {"night", "team/night"},
+        {"other/night", "other/night"},
+        {"trainjob.trainer.kubeflow.org/night", "team/night"},
+        {"trainjobs.trainer.kubeflow.org/night", "team/night"},
+        {"trainjob/night", "trainjob/night"},
+    };
+    for (const auto& [text, key] : rows) {
+        const auto read = cli::key_of(text, {}, "team");
+        REQUIRE(read);
+        CHECK(to_string(*read) == key);
+    }
+    for (const char* text :
+         {"", "/a", "a/", "a/b/c", "trainjob.trainer.kubeflow.org/", "trainjob.trainer.kubeflow.org/a/b"})
+        CHECK_FALSE(cli::key_of(text, {}, "team"));
 }

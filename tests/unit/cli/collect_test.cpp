@@ -92,7 +92,7 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     server.bodies[pods_query] = R"({"items": [{"metadata": {"name": "night-node-0-0-x"}}]})";
     server.bodies[own_events] =
         "{\"items\": [" + event("own", "TrainJob", "night") + "," + event("set", "JobSet", "night") + "," +
-        event("stranger", "Service", "night") + "," + event("namesake", "TrainJob", "night", "u0") + "," +
+        event("unrelated", "Service", "night") + "," + event("namesake", "TrainJob", "night", "u0") + "," +
         event("earlier", "JobSet", "night", "u0", "2026-01-15T10:00:00Z") + "]}";
     server.bodies[job_events] = "{\"items\": [" + event("job", "Job", "night-node-0") + "," +
                                 event("other job", "Job", "night-node-0b") + "," +
@@ -119,6 +119,27 @@ TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version 
     const auto seen = look(server);
     REQUIRE(seen);
     CHECK(seen->workload.found["metadata"]["name"].as_string() == "new");
+}
+
+TEST_CASE("of a TrainJob with a progress deadline the Lease of the servers of progress is read",
+          "[explain]") {
+    const std::string path =
+        "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases/signalbox-progress";
+    Answers server;
+    server.bodies[path] = R"({"metadata": {"name": "signalbox-progress"}})";
+    auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->progress_lease.found.is_null());
+    server.bodies[job_path] =
+        R"({"metadata": {"name": "night", "uid": "u1", "annotations": {"trainer.kubeflow.org/progress-deadline-seconds": "60"}}})";
+    seen = look(server);
+    REQUIRE(seen);
+    CHECK(to_string(seen->progress_lease_key) == "kubeflow-system/signalbox-progress");
+    CHECK(seen->progress_lease.found["metadata"]["name"].as_string() == "signalbox-progress");
+    server.errors[path] = {.code = api::Errc::forbidden, .message = "no"};
+    seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->progress_lease.unread == "no");
 }
 
 TEST_CASE("objects that may not be read are named, and the others are shown", "[explain]") {

@@ -1,4 +1,4 @@
-// Progress and queues in `kubectl trainjob explain`, and its document for programs.
+// Queues in `kubectl trainjob explain`, and its document for programs.
 #include "explain/document.hpp"
 
 #include <catch2/catch.hpp>
@@ -20,6 +20,11 @@ TEST_CASE("a queued job has Kueue's reason for waiting", "[explain]") {
          "waits: insufficient unused quota for nvidia.com/gpu"},
         {workload(R"({"conditions": [{"type": "QuotaReserved", "status": "True"}]})"),
          "has its quota, and waits for admission checks"},
+        {workload(
+             R"({"conditions": [{"type": "QuotaReserved", "status": "True"}],
+                 "admissionChecks": [{"name": "budget", "state": "Ready"}, {"name": "machines", "state": "Pending", "message": "2 of 4 nodes"},
+                                     {"name": "review", "state": "Retry"}]})"),
+         "has its quota, and waits for the admission check machines (Pending): 2 of 4 nodes, review (Retry)"},
         {workload(R"({"conditions": [{"type": "Evicted", "status": "True", "message": "preempted"}]})"),
          "evicted: preempted"},
         {workload(
@@ -36,19 +41,6 @@ TEST_CASE("a queued job has Kueue's reason for waiting", "[explain]") {
     }
     seen.workload = {.found = {}, .unread = "forbidden"};
     CHECK(has(screen(seen), "Queue     team; its Workload could not be read: forbidden\n"));
-}
-
-TEST_CASE("progress is shown with the remaining time, and with the age of a stale report", "[explain]") {
-    RelatedObjects seen = running();
-    CHECK_FALSE(has(screen(seen), "Progress"));
-    seen.job["status"]["trainerStatus"] = parsed(
-        R"({"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2026-01-15T11:55:00Z",
-            "metrics": [{"name": "loss", "value": "0.3"}]})");
-    CHECK(has(screen(seen), "Progress  40%, 5m left, loss 0.3, reported 5m ago\n"));
-    seen.job["status"]["trainerStatus"]["lastUpdatedTime"] = "2026-01-15T11:10:00Z";
-    CHECK(has(screen(seen), "nothing reported since 50m ago\n"));
-    seen.job["status"]["conditions"].push_back(condition("Complete", "True", "AllJobsCompleted"));
-    CHECK(has(screen(seen), "Progress  40%, loss 0.3, reported 50m ago\n"));
 }
 
 TEST_CASE("the document of a job has the fields of the guide", "[explain]") {

@@ -204,7 +204,7 @@ TEST_CASE("a custom resource is created by an apply that only creates", "[object
     CHECK((*one.server.find(test::pod_groups, {"ns", "job"}))["spec"]["minMember"] == Json(2));
 }
 
-TEST_CASE("the first object that fails ends the pass", "[object-writer]") {
+TEST_CASE("the first object that fails ends the reconcile", "[object-writer]") {
     OneMap one;
     runtime::Built built;
     built.objects.push_back({config_map("a"), ApplyPolicy::every_pass});

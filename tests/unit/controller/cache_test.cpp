@@ -133,7 +133,7 @@ TEST_CASE("a changed runtime wakes some of ten thousand users at a time, and eac
     CHECK(woken.take_users().size() == 10'000 - controller::Cache::users_in_a_row);
 }
 
-TEST_CASE("a runtime of which only what no pass reads has changed wakes nothing") {
+TEST_CASE("a runtime of which only what no reconcile reads has changed wakes nothing") {
     Woken woken;
     list_runtimes(woken);
     sink(woken.cache.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
@@ -229,11 +229,11 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
     const auto kept = woken.cache.job_set({"ns", "job"});
     REQUIRE(kept);
     const api::JobSet want = api::parse_job_set(whole);
-    const auto told = [](const api::ObjectMeta& meta) {
+    const auto reported = [](const api::ObjectMeta& meta) {
         return std::tuple(meta.name, meta.ns, meta.uid, meta.resource_version, meta.generation, meta.creation,
                           meta.deletion, meta.controller_uid, meta.finalizers);
     };
-    CHECK(told(kept->meta) == told(want.meta));
+    CHECK(reported(kept->meta) == reported(want.meta));
     CHECK(kept->suspend);
     CHECK(kept->taken_over == want.taken_over);
     CHECK(kept->finished == want.finished);
@@ -264,7 +264,7 @@ TEST_CASE("of a JobSet that runs it is kept which of its Jobs are due") {
 }
 
 TEST_CASE(
-    "what is kept of a TrainJob is all that a pass needs, and not what others wrote into its metadata") {
+    "what is kept of a TrainJob is all that a reconcile needs, and not what others wrote into its metadata") {
     const Json whole = object(R"({
         "apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
         "metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"7","generation":3,
@@ -281,13 +281,13 @@ TEST_CASE(
     const auto kept = woken.cache.train_job({"ns", "job"});
     REQUIRE(kept);
     const api::TrainJob want = api::parse_train_job(whole);
-    const auto told = [](const api::TrainJob& job) {
+    const auto reported = [](const api::TrainJob& job) {
         const api::ObjectMeta& meta = job.meta;
         return std::tuple(meta.name, meta.ns, meta.uid, meta.resource_version, meta.generation, meta.creation,
                           meta.deletion, job.runtime_ref.name, job.runtime_ref.kind, job.suspend,
                           job.active_deadline_seconds, job.managed_by);
     };
-    CHECK(told(*kept) == told(want));
+    CHECK(reported(*kept) == reported(want));
     CHECK(kept->spec == want.spec);
     CHECK(kept->conditions == want.conditions);
     CHECK(kept->jobs_status == want.jobs_status);
@@ -400,7 +400,8 @@ TEST_CASE("of the owners and finalizers of a JobSet few are kept") {
     CHECK(woken.cache.job_set({"ns", "job"})->meta.finalizers.front() == "a.io/f-0");
 }
 
-TEST_CASE("what a pass may read is as large as its TrainJob, the runtime that this names, and its JobSet") {
+TEST_CASE(
+    "what a reconcile may read is as large as its TrainJob, the runtime that this names, and its JobSet") {
     Woken woken;
     const api::ObjectKey key = {"ns", "job"};
     const auto bytes = [&] { return woken.cache.bytes_of(key); };

@@ -15,16 +15,16 @@ TEST_CASE("no more TrainJobs are worked on at a time than the limit says, and th
     shop.server.show(shop.cache);
     shop.settle();
     CHECK(shop.in_flight == 2);
-    const auto told = [&](const std::string& line) {
+    const auto reported = [&](const std::string& line) {
         return shop.metrics.expose().find(line) != std::string::npos;
     };
-    CHECK(told("signalbox_reconciles_running 2\n"));
-    CHECK(told("signalbox_passes_running 2\n"));  // its former name
-    CHECK(told("signalbox_queue_depth 3\n"));
+    CHECK(reported("signalbox_reconciles_running 2\n"));
+    CHECK(reported("signalbox_passes_running 2\n"));  // its former name
+    CHECK(reported("signalbox_queue_depth 3\n"));
     shop.delay = 0s;
     shop.time.run_for(1min);
-    CHECK(told("signalbox_reconciles_running 0\n"));
-    CHECK(told("signalbox_queue_depth 0\n"));
+    CHECK(reported("signalbox_reconciles_running 0\n"));
+    CHECK(reported("signalbox_queue_depth 0\n"));
 }
 
 TEST_CASE("nothing starts before the caches are complete, and everything once they are") {
@@ -81,10 +81,10 @@ TEST_CASE("a standby has no queue, and forgets what is gone before it leads") {
     CHECK(shop.metrics.expose().find("signalbox_queue_depth 1\n") != std::string::npos);
     shop.controller->notify();
     shop.settle();
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
 }
 
-TEST_CASE("a pass is held back until the caches show what the last one wrote") {
+TEST_CASE("a reconcile is held back until the caches show what the last one wrote") {
     Shop shop;
     shop.submit("job");
     shop.server.show(shop.cache);
@@ -102,7 +102,7 @@ TEST_CASE("a pass is held back until the caches show what the last one wrote") {
     CHECK(shop.server.take_writes().empty());
 }
 
-TEST_CASE("what a pass has written brings no other pass, and what others do brings one") {
+TEST_CASE("what a reconcile has written brings no other reconcile, and what others do brings one") {
     struct Row {
         const char* name;
         void (*act)(Shop& shop);
@@ -143,7 +143,7 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
          1},
     };
     for (const Row& row : rows) {
-        DYNAMIC_SECTION("after the pass: " << row.name) {
+        DYNAMIC_SECTION("after the reconcile: " << row.name) {
             Shop shop;
             shop.submit("job");
             shop.server.show(shop.cache);
@@ -152,7 +152,7 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
             row.act(shop);
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->passes() == 1 + row.passes);
+            CHECK(shop.controller->reconciles_started() == 1 + row.passes);
         }
         DYNAMIC_SECTION("after it was shown: " << row.name) {
             Shop shop;
@@ -161,11 +161,11 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
             shop.settle();
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->passes() == 1);
+            CHECK(shop.controller->reconciles_started() == 1);
             row.act(shop);
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->passes() == 1 + row.passes);
+            CHECK(shop.controller->reconciles_started() == 1 + row.passes);
         }
         DYNAMIC_SECTION("before its end: " << row.name) {
             Shop shop;
@@ -179,13 +179,13 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
             shop.delay = 0s;
             shop.time.run_for(5s);
             shop.server.show(shop.cache);
-            shop.time.run_for(1s);  // a pass that is held back looks again before
-            CHECK((shop.controller->passes() > 1) == (row.passes > 0));
+            shop.time.run_for(1s);  // a reconcile that is held back is due before
+            CHECK((shop.controller->reconciles_started() > 1) == (row.passes > 0));
         }
     }
 }
 
-TEST_CASE("an end that the JobSet tells of takes one pass") {
+TEST_CASE("an end that the JobSet tells of takes one reconcile") {
     Shop shop;
     shop.submit("job");
     shop.server.show(shop.cache);
@@ -198,7 +198,7 @@ TEST_CASE("an end that the JobSet tells of takes one pass") {
     shop.settle();
     shop.server.show(shop.cache);
     shop.time.run_for(1min);
-    CHECK(shop.controller->passes() == 2);
+    CHECK(shop.controller->reconciles_started() == 2);
 }
 
 TEST_CASE("the deadline is kept although nothing but a job's own writes has been seen") {
@@ -209,27 +209,27 @@ TEST_CASE("the deadline is kept although nothing but a job's own writes has been
     shop.settle();
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
     shop.server.now += 61s;
     shop.time.run_for(61s);
     const Json& status = std::as_const(*shop.server.find(train_jobs, {"ns", "job"}))["status"];
     CHECK(api::to_json(status).find("DeadlineExceeded") != std::string::npos);
 }
 
-TEST_CASE("a pass whose status was refused is followed by another one") {
+TEST_CASE("a reconcile whose status was refused is followed by another one") {
     Shop shop;
     shop.submit("job");
     shop.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
         if (!request.target.ends_with("/status")) return std::nullopt;
-        return api::Error{.code = api::Errc::conflict, .message = "look again", .http_status = 409};
+        return api::Error{.code = api::Errc::conflict, .message = "conflict", .http_status = 409};
     };
     shop.server.show(shop.cache);
     shop.settle();
     shop.server.refuse = {};
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.controller->passes() == 2);
+    CHECK(shop.controller->reconciles_started() == 2);
 }
 
 TEST_CASE("a TrainJob of which the server says that it is gone is looked at again while the cache has it") {
@@ -242,10 +242,10 @@ TEST_CASE("a TrainJob of which the server says that it is gone is looked at agai
     };
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
     CHECK_FALSE(shop.has_job_set("job"));
     shop.time.run_for(9s);
-    CHECK(shop.controller->passes() == 2);
+    CHECK(shop.controller->reconciles_started() == 2);
     CHECK_FALSE(shop.has_job_set("job"));
 
     SECTION("and comes to its JobSet although no watch tells of it") {
@@ -257,7 +257,7 @@ TEST_CASE("a TrainJob of which the server says that it is gone is looked at agai
         shop.server.erase(train_jobs, {"ns", "job"});
         shop.server.show(shop.cache);
         shop.time.run_for(1min);
-        CHECK(shop.controller->passes() == 2);
+        CHECK(shop.controller->reconciles_started() == 2);
         CHECK(shop.metrics.expose().find("signalbox_queue_timers 0\n") != std::string::npos);
     }
 }
@@ -275,7 +275,7 @@ TEST_CASE("a lease that lapsed and came back without a word is noticed within a 
     CHECK(shop.has_job_set("job"));
 }
 
-TEST_CASE("an exception in a pass is counted, logged and followed by another try") {
+TEST_CASE("an exception in a reconcile is counted, logged and followed by another try") {
     Shop shop;
     int passes = 0;
     SECTION("in the middle of it") {
@@ -290,7 +290,7 @@ TEST_CASE("an exception in a pass is counted, logged and followed by another try
     }
     SECTION("when its result is taken down") {
         shop.on_pass = [&] { ++passes; };
-        // The last request of a pass; what follows is the worker's look at the clock.
+        // The last request of a reconcile; what follows is the worker's look at the clock.
         shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
             const bool is_first = shop.clock.broken_down == 0;
             if (is_first && request.target.find("/status") != std::string::npos) shop.clock.breakdowns = 1;
@@ -337,7 +337,7 @@ TEST_CASE("a new TrainJob does not inherit the backoff of another one that had i
     shop.server.erase(kube::resources::config_maps, {"ns", "job-runtime-snapshot"});
     shop.submit("job");
     tries = 0;
-    // Its deletion and its successor are seen at once, so that no pass finds the name free.
+    // Its deletion and its successor are seen at once, so that no reconcile finds the name free.
     for (int second = 0; second < 8; ++second) {
         shop.server.show(shop.cache);
         shop.time.run_for(1s);
@@ -345,7 +345,7 @@ TEST_CASE("a new TrainJob does not inherit the backoff of another one that had i
     CHECK(tries >= 4);  // at once, and then after 1, 2 and 4 s
 }
 
-TEST_CASE("what not even the end of a pass can handle ends the worker, loudly") {
+TEST_CASE("what not even the end of a reconcile can handle ends the worker, loudly") {
     Shop shop;
     shop.on_pass = [&] { shop.clock.breakdowns = 2; };
     shop.submit("job");
@@ -367,13 +367,13 @@ TEST_CASE("draining starts nothing, and waits for as long as it is patient") {
     CHECK(!shop.cut);
     shop.time.run_for(1ms);
     CHECK(shop.cut == 1);
-    CHECK(shop.lines.empty());  // to be cut is no bug of the pass
+    CHECK(shop.lines.empty());  // to be cut is no bug of the reconcile
     shop.time.run_for(24h);
     CHECK(!shop.has_job_set("stuck"));
     CHECK(!shop.has_job_set("late"));
 }
 
-TEST_CASE("draining ends with the last pass") {
+TEST_CASE("draining ends with the last reconcile") {
     Shop shop;
     SECTION("at once without any") {
         shop.drain(20s);
@@ -394,7 +394,7 @@ TEST_CASE("draining ends with the last pass") {
     }
 }
 
-TEST_CASE("draining waits for no pass once the lease is lost: none of them can write any more") {
+TEST_CASE("draining waits for no reconcile once the lease is lost: none of them can write any more") {
     Shop shop;
     shop.delay = 24h;
     shop.submit("stuck");
@@ -415,7 +415,7 @@ TEST_CASE("draining waits for no pass once the lease is lost: none of them can w
     }
 }
 
-TEST_CASE("no pass outlives the worker") {
+TEST_CASE("no reconcile outlives the worker") {
     Shop shop;
     shop.delay = 24h;
     shop.submit("stuck");
@@ -436,30 +436,30 @@ TEST_CASE("no pass outlives the worker") {
 
 TEST_CASE("what passes bring about, and why there will be more of them, is counted") {
     Shop shop;
-    const auto told = [&](const std::string& line) {
+    const auto reported = [&](const std::string& line) {
         return shop.metrics.expose().find("\n" + line + "\n") != std::string::npos;
     };
-    CHECK(told("signalbox_time_to_job_set_seconds_count 0"));
-    CHECK(told(R"(signalbox_train_jobs_ended_total{end="deadline"} 0)"));
+    CHECK(reported("signalbox_time_to_job_set_seconds_count 0"));
+    CHECK(reported(R"(signalbox_train_jobs_ended_total{end="deadline"} 0)"));
     shop.submit("job");
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(told("signalbox_time_to_job_set_seconds_count 1"));
-    CHECK(told(R"(signalbox_reconciles_total{result="done"} 1)"));
-    CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 0)"));
+    CHECK(reported("signalbox_time_to_job_set_seconds_count 1"));
+    CHECK(reported(R"(signalbox_reconciles_total{result="done"} 1)"));
+    CHECK(reported(R"(signalbox_requeues_total{reason="stale_cache"} 0)"));
 
     // The caches have not seen what was written.
     shop.controller->enqueue({"ns", "job"});
     shop.settle();
-    CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 1)"));
+    CHECK(reported(R"(signalbox_requeues_total{reason="stale_cache"} 1)"));
 
     shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(told(R"(signalbox_requeues_total{reason="deadline"} 1)"));
-    CHECK(told("signalbox_queue_timers 1"));
+    CHECK(reported(R"(signalbox_requeues_total{reason="deadline"} 1)"));
+    CHECK(reported("signalbox_queue_timers 1"));
     shop.server.now += 70s;
     shop.time.run_for(61s);
-    CHECK(told(R"(signalbox_train_jobs_ended_total{end="deadline"} 1)"));
-    CHECK(told("signalbox_deadline_lateness_seconds_count 1"));
+    CHECK(reported(R"(signalbox_train_jobs_ended_total{end="deadline"} 1)"));
+    CHECK(reported("signalbox_deadline_lateness_seconds_count 1"));
 }

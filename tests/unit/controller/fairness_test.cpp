@@ -5,8 +5,8 @@
 namespace {
 
 // Answers take so long that passes over the jobs of one namespace last for many minutes.
-struct Crowd : Shop {
-    Crowd() : Shop({}, 16) {
+struct ManyUsers : Shop {
+    ManyUsers() : Shop({}, 16) {
         delay = 100ms;
         for (int i = 0; i < 10'000; ++i) submit("job-" + std::to_string(i), "crowded");
         server.show(cache);
@@ -18,7 +18,7 @@ struct Crowd : Shop {
 TEST_CASE(
     "ten thousand TrainJobs of one namespace keep the first JobSet of another one waiting for less than two "
     "seconds") {
-    Crowd shop;
+    ManyUsers shop;
     shop.time.run_for(10s);
     REQUIRE(shop.metrics.expose().find("signalbox_queue_depth 0\n") == std::string::npos);
     shop.submit("job", "quiet");
@@ -42,7 +42,8 @@ TEST_CASE("passes whose requests hang keep no other namespace waiting") {
     CHECK(shop.server.find(job_sets, {"quiet", "job"}));
 }
 
-TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what it wants in the end is done") {
+TEST_CASE(
+    "a TrainJob that is patched in a loop gets a reconcile a second, and what it wants in the end is done") {
     Shop shop;
     shop.submit("job");
     shop.server.show(shop.cache);
@@ -55,8 +56,8 @@ TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what i
         shop.time.run_for(10ms);
         shop.server.show(shop.cache);
     }
-    CHECK(shop.controller->passes() <= 45);
-    CHECK(shop.controller->passes() >= 30);
+    CHECK(shop.controller->reconciles_started() <= 45);
+    CHECK(shop.controller->reconciles_started() >= 30);
     shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["suspend"] = true; });
     shop.server.show(shop.cache);
     for (int second = 0; second < 4; ++second) {
@@ -66,7 +67,7 @@ TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what i
     CHECK(std::as_const(*shop.server.find(job_sets, {"ns", "job"}))["spec"]["suspend"].bool_or(false));
 }
 
-// Of TrainJobs that others manage a pass costs nothing but itself.
+// Of TrainJobs that others manage a reconcile costs nothing but itself.
 TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second, however many use it") {
     constexpr int users = 1'000;
     Shop shop({}, 16);
@@ -78,7 +79,7 @@ TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second
     }
     shop.server.show(shop.cache);
     shop.settle();
-    REQUIRE(shop.controller->passes() == users);
+    REQUIRE(shop.controller->reconciles_started() == users);
     shop.time.run_for(1min);
     Json runtime = *shop.server.find(cluster_training_runtimes, {"", "plain"});
     for (int change = 0; change < 100; ++change) {
@@ -87,8 +88,8 @@ TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second
             {"", "plain"}, std::to_string(1'000'000 + change), runtime, 500);
         shop.time.run_for(50ms);
     }
-    CHECK(shop.controller->passes() > users + 5'000);
-    CHECK(shop.controller->passes() < users + 6'500);
+    CHECK(shop.controller->reconciles_started() > users + 5'000);
+    CHECK(shop.controller->reconciles_started() < users + 6'500);
     shop.submit("job", "quiet");
     shop.server.show(shop.cache);
     shop.settle();

@@ -25,7 +25,7 @@ void pass(Life& life, const api::ObjectKey& of) {
     life.context.run();
 }
 
-// What the passes sent, but for the TrainJob's status.
+// What the reconciles sent, but for the TrainJob's status.
 struct Sent {
     std::map<std::string, Json> objects = {};  // created or applied, by key_of(); the last of each
     Json patched = Json::array();
@@ -56,7 +56,7 @@ Json status_of(const Json& job) {
     Json status = job["status"];
     if (Json* conditions = status.find("conditions"))
         for (Json& condition : conditions->items()) condition.erase("lastTransitionTime");
-    for (const char* told_elsewhere : {"runPolicy", "startTime"}) status.erase(told_elsewhere);
+    for (const char* reported_elsewhere : {"runPolicy", "startTime"}) status.erase(reported_elsewhere);
     return status;
 }
 

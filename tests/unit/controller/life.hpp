@@ -10,7 +10,7 @@
 #include "support/printers.hpp"
 #include "support/virtual_clock.hpp"
 
-/// One TrainJob with its runtime on the modelled API server, and the passes over it.
+/// One TrainJob with its runtime on the modelled API server, and the reconciles over it.
 namespace controller {
 
 using api::Json;
@@ -43,7 +43,7 @@ inline const api::ObjectKey key = {"ns", "job"};
 inline const api::ObjectKey torch = {"", "torch"};
 inline const api::ObjectKey snapshot = {"ns", "job-runtime-snapshot"};
 
-/// The caches see everything before each pass unless they are told not to.
+/// The caches see everything before each reconcile unless they are held back.
 struct Life {
     ModelServer server = {};
     boost::asio::io_context context = {};

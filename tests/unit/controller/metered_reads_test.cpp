@@ -46,7 +46,7 @@ std::string outcome(MeteredReads& reads, const std::string& target, const std::s
 
 }  // namespace
 
-TEST_CASE("a pass reads as much as it is allowed, and each object once counts") {
+TEST_CASE("a reconcile reads as much as it is allowed, and each object once counts") {
     Answers server;
     server.bodies = {
         {"/a", std::string(600, 'a')}, {"/b", std::string(500, 'b')}, {"/c", std::string(400, 'c')}};
@@ -71,7 +71,7 @@ TEST_CASE("an answer weighs as much as the tree that is made of it") {
     CHECK(outcome(enough, "/a") == "403");
 }
 
-TEST_CASE("what no pass may hold is an error, and not asked for again") {
+TEST_CASE("what no reconcile may hold is an error, and not asked for again") {
     Answers server;
     server.bodies = {{"/a", std::string(MeteredReads::most + 1, 'a')}};
     MeteredReads reads(server, MeteredReads::most + 1);

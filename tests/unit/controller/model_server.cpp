@@ -16,9 +16,10 @@ kube::Async<kube::Response> ModelServer::send(kube::Request request) {
     const auto& refusal = request.method == "GET" ? refuse_read : refuse;
     if (refusal && (stores || request.method == "GET"))
         if (const auto refused = refusal(bare)) co_return *refused;
+    if (change_request) change_request(request);
     model_.mutate_create = mutate_create;
     model_.admit_create = admit_create;
-    co_return faults::to_result(model_.handle(request), request);
+    co_return model::to_result(model_.handle(request), request);
 }
 
 kube::Async<std::unique_ptr<kube::Watch>> ModelServer::watch(kube::Request) {
@@ -30,7 +31,7 @@ void ModelServer::as_user(const std::string& method, const std::string& target, 
 }
 
 void ModelServer::handle(const kube::Request& request) {
-    const faults::Reply reply = model_.handle(request, "kubectl-edit");
+    const model::Reply reply = model_.handle(request, "kubectl-edit");
     if (!reply.ok()) throw std::runtime_error(request.method + " " + request.target + ": " + reply.body);
 }
 
@@ -91,7 +92,7 @@ void ModelServer::restore(const kube::Resource& resource, Json object) {
 }
 
 const Json* ModelServer::find(const kube::Resource& resource, const api::ObjectKey& key) const {
-    const faults::Stored* stored = model_.find(kube::to_string(resource), key);
+    const model::Stored* stored = model_.find(kube::to_string(resource), key);
     return stored ? &stored->object : nullptr;
 }
 

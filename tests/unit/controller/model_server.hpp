@@ -49,9 +49,12 @@ public:
     /// Asked before every request, as it was sent; an error is the answer.
     std::function<std::optional<api::Error>(const kube::Request&)> watch_requests = {};
 
-    /// As those of faults::ApiModel: what the cluster makes of new objects, and has against them.
-    decltype(faults::ApiModel::mutate_create) mutate_create = {};
-    decltype(faults::ApiModel::admit_create) admit_create = {};
+    /// May change every request before it is handled, as a server with another schema drops fields.
+    std::function<void(kube::Request&)> change_request = {};
+
+    /// As those of model::ApiModel: what the cluster makes of new objects, and has against them.
+    decltype(model::ApiModel::mutate_create) mutate_create = {};
+    decltype(model::ApiModel::admit_create) admit_create = {};
 
     api::Time now = std::chrono::sys_days(std::chrono::year(2026) / 1 / 15) + std::chrono::hours(10);
 
@@ -61,6 +64,6 @@ private:
     void show(const kube::Resource& resource, const std::vector<kube::Section>& sections,
               std::string_view only);
 
-    faults::ApiModel model_{[this] { return now; }};
+    model::ApiModel model_{[this] { return now; }};
     std::vector<std::string> writes_ = {};
 };

@@ -242,7 +242,7 @@ TEST_CASE("a JobSet that the webhook has changed is ours as it is") {
 TEST_CASE("a JobSet of which the cluster always makes something else is made anew three times") {
     Life life;
     life.set_suspend(true);
-    life.server.mutate_create = [](const faults::Kind& kind, Json& object) {
+    life.server.mutate_create = [](const model::Kind& kind, Json& object) {
         if (kind.kind != "JobSet") return;
         object["metadata"].erase("annotations");
         object["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 9;
@@ -268,9 +268,9 @@ TEST_CASE("a JobSet stays while a new one would be refused") {
     Life life;
     life.set_suspend(true);
     life.pass();
-    life.server.admit_create = [](const faults::Kind& kind, const Json&) -> std::optional<faults::Reply> {
+    life.server.admit_create = [](const model::Kind& kind, const Json&) -> std::optional<model::Reply> {
         if (kind.kind != "JobSet") return std::nullopt;
-        return faults::failure(403, "Forbidden", "exceeded quota: few");
+        return model::failure(403, "Forbidden", "exceeded quota: few");
     };
     life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
     life.pass();
@@ -288,9 +288,9 @@ TEST_CASE("a JobSet is made anew where the quota of JobSets is exactly full, as 
     life.set_suspend(true);
     life.pass();
     const std::string old = api::parse_meta(life.job_set()).uid;
-    life.server.admit_create = [&](const faults::Kind& kind, const Json&) -> std::optional<faults::Reply> {
+    life.server.admit_create = [&](const model::Kind& kind, const Json&) -> std::optional<model::Reply> {
         if (kind.kind != "JobSet" || !life.server.find(job_sets, key)) return std::nullopt;
-        return faults::failure(
+        return model::failure(
             403, "Forbidden",
             "jobsets.jobset.x-k8s.io \"jox\" is forbidden: exceeded quota: few, requested: "
             "count/jobsets.jobset.x-k8s.io=1, used: count/jobsets.jobset.x-k8s.io=1, limited: "

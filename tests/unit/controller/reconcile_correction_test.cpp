@@ -14,9 +14,9 @@ struct Waiting : Life {
     std::vector<std::string> requests = {};  // of JobSets, and of the status
 
     Waiting() {
-        server.admit_create = [this](const faults::Kind& kind, const Json&) -> std::optional<faults::Reply> {
+        server.admit_create = [this](const model::Kind& kind, const Json&) -> std::optional<model::Reply> {
             if (kind.kind != "JobSet" || !refuses) return std::nullopt;
-            return faults::failure(403, "Forbidden", "jobsets \"job\" is forbidden: exceeded quota: few");
+            return model::failure(403, "Forbidden", "jobsets \"job\" is forbidden: exceeded quota: few");
         };
         server.watch_requests = [this](const kube::Request& request) -> std::optional<api::Error> {
             const bool tries = request.target.find("dryRun=All") != std::string::npos;
@@ -175,7 +175,7 @@ TEST_CASE("a correction that comes before the status conflicts with it, and is w
     CHECK(job["template"]["spec"]["template"]["spec"]["containers"][0]["image"] == "second");
 }
 
-TEST_CASE("after a crash between the status and the JobSet the next pass makes it", "[pass]") {
+TEST_CASE("after a crash between the status and the JobSet the next reconcile makes it", "[pass]") {
     Waiting life;
     life.refuses = false;
     const auto watch = life.server.watch_requests;

@@ -91,7 +91,7 @@ TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[p
         life.pass();
         CHECK(life.group()["spec"]["minMember"].int_or(0) == 2);
     }
-    SECTION("when a LimitRange has changed, in the pass that resumes the job") {
+    SECTION("when a LimitRange has changed, in the reconcile that resumes the job") {
         life.set_default_memory("1Mi");
         life.set_suspend(false);
         life.pass();
@@ -103,7 +103,7 @@ TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[p
     }
 }
 
-TEST_CASE("what a RuntimeClass adds is computed anew in the pass that resumes the job", "[pass]") {
+TEST_CASE("what a RuntimeClass adds is computed anew in the reconcile that resumes the job", "[pass]") {
     Gang life;
     life.server.edit(cluster_training_runtimes, torch,
                      [](Json& runtime) { Gang::pod_of(runtime)["runtimeClassName"] = "sandboxed"; });
@@ -124,7 +124,7 @@ TEST_CASE("what a RuntimeClass adds is computed anew in the pass that resumes th
     CHECK(life.group()["spec"]["minResources"]["memory"] == Json("6291456"));
 }
 
-TEST_CASE("LimitRanges are listed, and what cannot be read ends the pass without a verdict", "[pass]") {
+TEST_CASE("LimitRanges are listed, and what cannot be read ends the reconcile without a verdict", "[pass]") {
     Gang life;
     std::vector<std::string> reads;
     int status = 500;
@@ -160,9 +160,10 @@ TEST_CASE("GPUs behind claims that may not be read are unknown, and the job runs
     };
     life.pass();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
-    bool told = false;
-    for (const std::string& line : life.log_lines) told = told || line.find("GPUCountUnknown") != line.npos;
-    CHECK(told);
+    bool reported = false;
+    for (const std::string& line : life.log_lines)
+        reported = reported || line.find("GPUCountUnknown") != line.npos;
+    CHECK(reported);
 }
 
 }  // namespace

@@ -245,14 +245,13 @@ TEST_CASE("a JobSet that is pinned to the volume of a lost claim is made anew", 
     }
 }
 
-TEST_CASE(
-    "a policy that changes JobSets on UPDATE as well is told of, with the field where something tells it",
-    "[neighbours]") {
+TEST_CASE("a policy that changes JobSets on UPDATE as well is reported, with its field where that is known",
+          "[neighbours]") {
     for (const bool on_create : {false, true}) {
         INFO(on_create);
         Life life;
         if (on_create)
-            life.server.mutate_create = [](const faults::Kind& kind, Json& object) {
+            life.server.mutate_create = [](const model::Kind& kind, Json& object) {
                 if (kind.kind != "JobSet") return;
                 Json& job = object["spec"]["replicatedJobs"].items().front();
                 job["template"]["spec"]["template"]["spec"]["containers"].items().front()["image"] = "mirror";
@@ -272,10 +271,10 @@ TEST_CASE(
         };
         life.set_suspend(false);
         life.pass();
-        const std::string told = life.message("Created");
-        CHECK(told.find("policy or webhook of the cluster with every UPDATE") != std::string::npos);
-        CHECK(told.find("take the change back") == std::string::npos);
-        CHECK((told.find("containers[0].image") != std::string::npos) == on_create);
+        const std::string message = life.message("Created");
+        CHECK(message.find("policy or webhook of the cluster with every UPDATE") != std::string::npos);
+        CHECK(message.find("take the change back") == std::string::npos);
+        CHECK((message.find("containers[0].image") != std::string::npos) == on_create);
         CHECK(life.server.find(job_sets, key));
     }
 }

@@ -1,4 +1,4 @@
-// What becomes of a pass when something cannot be read, or is gone.
+// What becomes of a reconcile when something cannot be read, or is gone.
 #include "api/names.hpp"
 #include "life.hpp"
 
@@ -115,7 +115,7 @@ TEST_CASE("a running TrainJob stays as it is when its runtime and its snapshot a
     CHECK(life.server.take_writes().empty());
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 
-    // A suspended one is to take changes, and those can no longer be told.
+    // A suspended one is to take changes, and those can no longer be found.
     life.set_suspend(true);
     life.pass();
     life.pass();
@@ -251,7 +251,7 @@ std::vector<std::string> objects_of(Life& life) {
 
 }  // namespace
 
-TEST_CASE("every read of a pass may fail once, and the next pass ends in the same state") {
+TEST_CASE("every read of a reconcile may fail once, and the next reconcile ends in the same state") {
     for (const Scene& scene : scenes) {
         Life undisturbed;
         scene.lead_up(undisturbed);

@@ -16,7 +16,7 @@ void run_to_end(Life& life) {
     life.server.take_writes();
 }
 
-// Whether it is deleted in a pass so long after its end.
+// Whether it is deleted in a reconcile so long after its end.
 bool is_gone_after(Life& life, std::chrono::seconds elapsed) {
     life.server.now += elapsed;
     life.pass();

@@ -127,6 +127,20 @@ TEST_CASE("Stalled says that events cannot be read") {
     CHECK(life.message("Stalled") == "the events about it cannot be read: cannot list events");
 }
 
+TEST_CASE("events are read up to 256 KiB, and of a long one Stalled has the beginning") {
+    Stalling life;
+    std::vector<std::size_t> limits;
+    life.server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (kube::resource_of(request.target) == "events" && request.method == "GET")
+            limits.push_back(request.max_answer);
+        return std::nullopt;
+    };
+    life.tell("a", life.this_job_set(), std::string(200'000, 'x'));
+    life.look(30s);
+    CHECK(limits == std::vector<std::size_t>{256 * 1024});
+    CHECK(life.message("Stalled") == std::string(32'768, 'x'));
+}
+
 TEST_CASE("a cache that lags behind stalls no TrainJob") {
     Stalling life;
     life.look(1s);

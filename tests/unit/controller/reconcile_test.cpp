@@ -77,7 +77,7 @@ TEST_CASE("a status that is too long for the cache is written again as a whole")
     CHECK(life.server.take_writes().empty());
 }
 
-TEST_CASE("after the deadline the status comes first and the JobSet goes in the next pass") {
+TEST_CASE("after the deadline the status comes first and the JobSet goes in the next reconcile") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 20);
     CHECK(life.pass().requeue_after == 20s);
@@ -241,7 +241,7 @@ TEST_CASE("a snapshot of an earlier TrainJob of the name is not overwritten but 
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + status_path});
 }
 
-TEST_CASE("a lost status write ends the pass in trouble and tells no event") {
+TEST_CASE("a lost status write ends the reconcile in trouble and tells no event") {
     Life life;
     life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
         if (request.target != status_path) return std::nullopt;
@@ -292,7 +292,7 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
 
 TEST_CASE("what is written of a JobSet is logged with the TrainJob's key and UID") {
     controller::Life life;
-    const auto told = [&](const std::string& what) {
+    const auto reported = [&](const std::string& what) {
         const std::string uid(life.job()["metadata"]["uid"].as_string());
         for (const std::string& line : std::exchange(life.log_lines, {}))
             if (line.find("\"msg\":\"" + what + "\",\"trainjob\":\"ns/job\",\"uid\":\"" + uid + "\"") !=
@@ -302,10 +302,10 @@ TEST_CASE("what is written of a JobSet is logged with the TrainJob's key and UID
     };
     life.set_suspend(true);
     life.pass();
-    CHECK(told("JobSet created"));
+    CHECK(reported("JobSet created"));
     life.pass();
-    CHECK(!told("JobSet"));
+    CHECK(!reported("JobSet"));
     life.set_suspend(false);
     life.pass();
-    CHECK(told("JobSet resumed"));
+    CHECK(reported("JobSet resumed"));
 }

@@ -48,7 +48,7 @@ struct Readers {
     std::vector<std::string> answers = {};  ///< "READER: what it got", in order
 
     /// A reader that can be cancelled.
-    void ask(const std::string& who, const std::string& name = "torch",
+    void ask(const std::string& reader_name, const std::string& name = "torch",
              asio::cancellation_signal* cut = nullptr) {
         const auto reader = [](Readers& self, std::string me, api::ObjectKey key) -> kube::Task<> {
             const auto answer =
@@ -59,10 +59,10 @@ struct Readers {
         };
         const auto ended = [](const std::exception_ptr&) {};
         if (cut)
-            asio::co_spawn(context, reader(*this, who, {"", name}),
+            asio::co_spawn(context, reader(*this, reader_name, {"", name}),
                            asio::bind_cancellation_slot(cut->slot(), ended));
         else
-            asio::co_spawn(context, reader(*this, who, {"", name}), ended);
+            asio::co_spawn(context, reader(*this, reader_name, {"", name}), ended);
         clock.run();
     }
 };
@@ -94,7 +94,7 @@ TEST_CASE("an answer that does not come holds up only its caller") {
     readers.server.takes = 30s;
     readers.ask("first");
     readers.server.takes = 1s;
-    for (const char* who : {"second", "third", "fourth"}) readers.ask(who);
+    for (const char* reader_name : {"second", "third", "fourth"}) readers.ask(reader_name);
     readers.clock.run_for(2s);
     CHECK(readers.answers == Answers{"second: 1", "third: 2", "fourth: 2"});
     readers.clock.run_for(28s);

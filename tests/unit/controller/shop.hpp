@@ -16,7 +16,7 @@ using kube::resources::cluster_training_runtimes;
 using kube::resources::job_sets;
 using kube::resources::train_jobs;
 
-// Breaks down when told to.
+// Breaks down on request.
 class FragileClock final : public kube::Clock {
 public:
     explicit FragileClock(VirtualClock& clock) : clock_(clock) {}
@@ -130,7 +130,7 @@ struct Shop {
     bool has_job_set(const std::string& name) { return server.find(job_sets, {"ns", name}) != nullptr; }
 
 private:
-    // Between the passes and the server.
+    // Between the reconciles and the server.
     class Gate final : public kube::ApiServer {
     public:
         explicit Gate(Shop& shop) : shop_(shop) {}

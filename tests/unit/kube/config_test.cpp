@@ -110,8 +110,8 @@ TEST_CASE("an error about a broken kubeconfig names file and field", "[kube]") {
     const Case cases[] = {
         {"no server", "", "", "clusters[c].cluster.server is not set"},
         {"a server without scheme", "server: \"10.0.0.1:6443\"", "", "without https:// in front"},
-        {"a proxy of another kind", server + ", proxy-url: \"socks5://p\"", "",
-         "clusters[c].cluster.proxy-url must begin with http://"},
+        {"a proxy of another kind", server + ", proxy-url: \"https://p\"", "",
+         "clusters[c].cluster.proxy-url must begin with http:// or socks5://"},
         {"broken base64", server + ", certificate-authority-data: \"!!\"", "",
          "clusters[c].cluster.certificate-authority-data is not a PEM text in base64"},
         {"no PEM", server + ", certificate-authority-data: aGVsbG8=", "", "is not a PEM text in base64"},

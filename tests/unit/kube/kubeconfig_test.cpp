@@ -185,14 +185,21 @@ TEST_CASE("the user's impersonation is used, and options override it", "[kube]")
 
 TEST_CASE("the proxy of the cluster is used", "[kube]") {
     const auto config = merged(with_user("{}", ", proxy-url: 'http://me:p%40ss@proxy:3128/'"));
-    REQUIRE(config.proxy);
-    CHECK(config.proxy->host == "proxy");
-    CHECK(config.proxy->port == "3128");
-    CHECK(config.proxy->authorization == "Basic bWU6cEBzcw==");
-    CHECK(merged(with_user("{}", ", proxy-url: 'http://[::1]'")).proxy == net::HttpProxy{"::1", "80", ""});
-    for (const char* url : {"socks5://s3cret@h:1", "https://h:1", "h:1", "http://", "http://h:1/path",
-                            "http://s3cret%4@h:1", "http://h:99999", "http://a b:1"}) {
-        const std::string error = error_of(with_user("{}", ", proxy-url: '" + std::string(url) + "'"));
+    using net::HttpProxy;
+    using net::SocksProxy;
+    const auto proxy_of = [](const std::string& url) {
+        return merged(with_user("{}", ", proxy-url: '" + url + "'")).proxy;
+    };
+    CHECK((config.proxy == net::Proxy(HttpProxy{"proxy", "3128", "Basic bWU6cEBzcw=="})));
+    CHECK((proxy_of("http://[::1]") == net::Proxy(HttpProxy{"::1", "80", ""})));
+    CHECK((proxy_of("socks5://bastion") == net::Proxy(SocksProxy{"bastion", "1080", "", ""})));
+    CHECK((proxy_of("socks5h://me:p%40s:s@[::1]:80/") == net::Proxy(SocksProxy{"::1", "80", "me", "p@s:s"})));
+    const std::string long_name = "socks5://s3cret" + std::string(250, 'x') + "@h:1";
+    const std::string wrong[] = {"socks4://s3cret@h:1", "https://h:1",   "h:1",          "http://",
+                                 "http://h:1/path",     "socks5://",     "http://a b:1", long_name,
+                                 "http://s3cret%4@h:1", "http://h:99999"};
+    for (const std::string& url : wrong) {
+        const std::string error = error_of(with_user("{}", ", proxy-url: '" + url + "'"));
         CHECK_THAT(error, Catch::StartsWith("/home/me/.kube/config: clusters[c].cluster.proxy-url "));
         CHECK_THAT(error, !Catch::Contains("s3cret"));
     }

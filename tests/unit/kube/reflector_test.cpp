@@ -97,9 +97,10 @@ TEST_CASE("a reflector waits for a kind that is not served, and reports it once"
     fixture.server.watches.push_back(Script{end_of_list("9"), Silence{}});
     fixture.clock.run_for(10min);
     CHECK(fixture.asked().size() == 18);
-    const std::string who = "trainjobs.trainer.kubeflow.org: ";
+    const std::string beginning = "trainjobs.trainer.kubeflow.org: ";
     // Another message for the same error is not reported; the last line comes once it works.
-    CHECK(fixture.changes == Reports{who + "refused", who + "no CRD", who + "RBAC", who + "works"});
+    CHECK(fixture.changes ==
+          Reports{beginning + "refused", beginning + "no CRD", beginning + "RBAC", beginning + "works"});
     CHECK(fixture.reflector.synced());
 }
 

@@ -175,21 +175,23 @@ TEST_CASE("a refusal names the missing permission", "[kube]") {
         std::string message;
         std::optional<kube::Permission> want;
     };
-    const std::string who = "x is forbidden: User \"u\" cannot ";
+    const std::string beginning = "x is forbidden: User \"u\" cannot ";
     const Case cases[] = {
         {"of a group",
-         who + R"(patch resource "jobsets" in API group "jobset.x-k8s.io" in the namespace "ns")",
+         beginning + R"(patch resource "jobsets" in API group "jobset.x-k8s.io" in the namespace "ns")",
          kube::Permission{"patch", "jobsets.jobset.x-k8s.io"}},
-        {"of the core group", who + R"(create resource "configmaps" in API group "" in the namespace "ns")",
+        {"of the core group",
+         beginning + R"(create resource "configmaps" in API group "" in the namespace "ns")",
          kube::Permission{"create", "configmaps"}},
-        {"of a subresource", who + R"(patch resource "trainjobs/status" in API group "trainer.kubeflow.org")",
+        {"of a subresource",
+         beginning + R"(patch resource "trainjobs/status" in API group "trainer.kubeflow.org")",
          kube::Permission{"patch", "trainjobs.trainer.kubeflow.org/status"}},
         {"of an owner's finalizers",
          "x is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't "
          "set "
          "finalizers on: , <nil>",
          kube::Permission{"update", "finalizers of the owner"}},
-        {"cut short", who + "patch resource \"jobsets", std::nullopt},
+        {"cut short", beginning + "patch resource \"jobsets", std::nullopt},
         {"another policy", "exceeded quota: cannot create more", std::nullopt},
     };
     for (const Case& c : cases) {

@@ -37,15 +37,15 @@ TEST_CASE("a deletion that waits for its JobSet for a minute makes an event, wha
 
 TEST_CASE("a blocked deletion makes an event every half an hour", "[conclude]") {
     Observed observed = in_deletion();
-    int told = 0;
+    int warnings = 0;
     for (auto at = 11s; at <= 2h;) {
         const Conclusion conclusion = conclude_after(observed, at);
-        told += static_cast<int>(conclusion.events.size());
+        warnings += static_cast<int>(conclusion.events.size());
         observed.retry_state = conclusion.retry_state;
         REQUIRE(conclusion.requeue_after);
         at += *conclusion.requeue_after;
     }
-    CHECK(told == 4);
+    CHECK(warnings == 4);
     // Also when the status cannot be written.
     observed.retry_state =
         after_failed_status_write(conclude_after(observed, 2h), observed, lost_connection, start + 2h)
@@ -70,7 +70,7 @@ TEST_CASE("a deletion that goes its way, or is not ours, is not reported", "[con
             row.change(observed);
             const Conclusion conclusion = conclude_after(observed, 1h);
             CHECK(text(conclusion.events).find("DeletionBlocked") == std::string::npos);
-            CHECK_FALSE(conclusion.retry_state.deletion_told);
+            CHECK_FALSE(conclusion.retry_state.deletion_reported);
         }
 }
 

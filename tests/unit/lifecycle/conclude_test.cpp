@@ -62,7 +62,7 @@ TEST_CASE("Created follows the outcome", "[conclude]") {
 TEST_CASE("trouble takes no condition back", "[conclude]") {
     const Observed observed = running();
     CHECK_FALSE(conclude_after(observed, 10s, refused(lost_connection)).status_changed);
-    // But it does not keep counts from being told.
+    // But it does not keep counts from being reported.
     Observed moved = observed;
     moved.job_set->replicated_jobs[0].ready = 0;
     const Conclusion conclusion =
@@ -210,7 +210,7 @@ TEST_CASE("a transition is reported when it is stored", "[conclude]") {
     CHECK(get(conclusion, "Suspended").last_transition == start + 2min);
 }
 
-TEST_CASE("a pass is settled if the writes that it has made leave nothing to do", "[conclude]") {
+TEST_CASE("a reconcile is settled if the writes that it has made leave nothing to do", "[conclude]") {
     const Outcome written = {.job_set_written = true};
     const auto with_ttl = [](Observed observed) {
         observed.ttl = 60;
@@ -250,7 +250,7 @@ TEST_CASE("a pass is settled if the writes that it has made leave nothing to do"
     }
 }
 
-TEST_CASE("a status that could not be written counts as a failed pass", "[conclude]") {
+TEST_CASE("a status that could not be written counts as a failed reconcile", "[conclude]") {
     const Observed observed = failed_by_deadline();
     const Conclusion deleted = conclude_after(observed, 90s);
     const Conclusion failed = after_failed_status_write(deleted, observed, lost_connection, start + 90s);
@@ -280,7 +280,7 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
         after_failed_status_write(conclude_after(overdue, 90s), overdue, busy, start + 90s);
     CHECK(paused.requeue_after == 7s);
 
-    // Once per pass, also if the pass had failed before.
+    // Once per reconcile, also if the reconcile had failed before.
     const Conclusion twice = after_failed_status_write(conclude_after(submitted(), 0s, build_failed()),
                                                        submitted(), lost_connection, start);
     CHECK(twice.retry_state.failures == 1);
@@ -295,7 +295,7 @@ TEST_CASE("a JobSet that is built again is reported", "[conclude]") {
     CHECK(text(conclude_after(observed, 10s, applied).events) ==
           "Warning JobSetRecreated, Warning GPUCountUnknown");
     CHECK(text(conclude_after(observed, 10s, refused(lost_connection)).events).empty());
-    // The build's remarks come again with every pass; they are told when they take effect.
+    // The build's remarks come again with every pass; they are reported when they take effect.
     CHECK(conclude_after(running(), 10s, {.remarks = applied.remarks}).events.empty());
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("a suspended JobSet that must be made anew", "[conclude]") {
 }
 
 TEST_CASE(
-    "Jobs of a suspended JobSet that are made anew are told of once, and looked at until they are there",
+    "Jobs of a suspended JobSet that are made anew are reported once, and looked at until they are there",
     "[conclude]") {
     Observed observed = suspended();
     const Conclusion removed = conclude_after(observed, 10s, {.result = JobsReplaced{"zone is gone", true}});

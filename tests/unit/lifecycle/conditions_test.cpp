@@ -75,8 +75,8 @@ TEST_CASE("a transition time changes only with the status and never goes back", 
         {"the same status", "True", 1h, 0s, 0s},
         {"another status after the clock stepped back", "False", -1h, 0s, 0s},
         {"another status that came about earlier than we noticed", "False", 1h, 30min, 30min},
-        {"another status, told with a time that is too early", "False", 1h, -30min, 0s},
-        {"the same status, told with a time", "True", 1h, 30min, 0s},
+        {"another status, given with a time that is too early", "False", 1h, -30min, 0s},
+        {"the same status, given with a time", "True", 1h, 30min, 0s},
     };
     for (const Row& row : rows) DYNAMIC_SECTION(row.name) {
             std::vector<api::Condition> conditions = {condition("Suspended", "True", "Suspended", start)};

@@ -92,7 +92,7 @@ TEST_CASE("whether a job may have been resumed before any pass saw it", "[deadli
     CHECK(may_have_been_resumed(observed));
 }
 
-TEST_CASE("when a job was resumed that no pass had seen, its managedFields tell", "[deadline]") {
+TEST_CASE("when a job was resumed that no reconcile had seen, its managedFields tell", "[deadline]") {
     const auto resumed = [](const char* managed_fields) {
         api::Json job = *api::parse_json(R"({"metadata":{"creationTimestamp":"2026-01-15T10:00:00Z"}})");
         job["metadata"]["managedFields"] = *api::parse_json(managed_fields);

@@ -135,7 +135,7 @@ TEST_CASE("suspend and resume", "[decide]") {
 }
 
 // Steps 1 and 2 of docs/design/lifecycle.md#the-order-of-decisions, against what the later ones would do.
-TEST_CASE("what stops a pass wins over everything after it", "[decide]") {
+TEST_CASE("what stops a reconcile wins over everything after it", "[decide]") {
     struct Stop {
         const char* name;
         void (*stop)(Observed&);

@@ -126,7 +126,8 @@ TEST_CASE("the next look at an ended job is at its TTL", "[conclude]") {
     CHECK(conclude_after(observed, 40s).requeue_after == 24h);
 }
 
-TEST_CASE("an end that is seen late is told with its own time, so that its TTL has passed", "[conclude]") {
+TEST_CASE("an end that is seen late is reported with its own time, so that its TTL has passed",
+          "[conclude]") {
     Observed observed = completed_unseen(start + 30s);
     observed.ttl = 60;
     const Conclusion conclusion = conclude_after(observed, 1h);

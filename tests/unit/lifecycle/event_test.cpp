@@ -17,7 +17,7 @@ TEST_CASE("a note is cut between two characters", "[event]") {
 
 TEST_CASE("what is new about our conditions becomes an event", "[event]") {
     const std::vector<api::Condition> before = {created(), condition("Suspended", "True", "Suspended")};
-    const auto told = [&](api::Condition changed) {
+    const auto event_of = [&](api::Condition changed) {
         std::vector<api::Condition> after = before;
         if (const auto at =
                 std::find_if(after.begin(), after.end(), [&](auto& c) { return c.type == changed.type; });
@@ -28,17 +28,18 @@ TEST_CASE("what is new about our conditions becomes an event", "[event]") {
         return text(condition_events(before, after));
     };
     CHECK(condition_events(before, before).empty());
-    CHECK(told(condition("Created", "False", "JobsBuildFailed")) == "Warning JobsBuildFailed");
-    CHECK(told(condition("Suspended", "False", "Resumed")) == "Normal Resumed");
-    CHECK(told(condition("Complete", "True", "AllJobsCompleted")) == "Normal AllJobsCompleted");
-    CHECK(told(condition("Failed", "True", "DeadlineExceeded")) == "Warning DeadlineExceeded");
-    CHECK(told(condition("Suspended", "True", "Suspended", start, "another message")) == "Normal Suspended");
-    CHECK(told(condition("Plugin", "True", "Any")).empty());
+    CHECK(event_of(condition("Created", "False", "JobsBuildFailed")) == "Warning JobsBuildFailed");
+    CHECK(event_of(condition("Suspended", "False", "Resumed")) == "Normal Resumed");
+    CHECK(event_of(condition("Complete", "True", "AllJobsCompleted")) == "Normal AllJobsCompleted");
+    CHECK(event_of(condition("Failed", "True", "DeadlineExceeded")) == "Warning DeadlineExceeded");
+    CHECK(event_of(condition("Suspended", "True", "Suspended", start, "another message")) ==
+          "Normal Suspended");
+    CHECK(event_of(condition("Plugin", "True", "Any")).empty());
 
     api::Condition newer = created();
     newer.observed_generation = 9;
     newer.last_transition += 5s;
-    CHECK(told(newer).empty());
+    CHECK(event_of(newer).empty());
     CHECK(condition_events(before, {}).empty());
 }
 

@@ -5,7 +5,7 @@
 namespace lifecycle {
 namespace {
 
-// As a pass that begins and ends at that time.
+// As a reconcile that begins and ends at that time.
 Measurements after(const Observed& observed, std::chrono::seconds elapsed, const Outcome& outcome = {},
                    bool status_stored = true) {
     const Decision decision = decide(observed, start + elapsed);
@@ -95,6 +95,20 @@ TEST_CASE("how long a job waited and ran is measured in the write that says so",
     CHECK(after(with_deadline(running(), 60s), 64s).run == 64s);
 }
 
+TEST_CASE("restarts are measured in the write that says so, by whether they count", "[milestones]") {
+    Observed observed = running();
+    observed.job->restarts = {.all = 1, .counted = 1};
+    observed.job_set->restarts = {.all = 4, .counted = 2};
+    CHECK(after(observed, 33s).restarted == api::Restarts{.all = 3, .counted = 1});
+    CHECK(after(observed, 33s, {}, false).restarted == api::Restarts());
+    CHECK(after(running(), 33s).restarted == api::Restarts());
+    observed.job->restarts = {.all = 9, .counted = 0};  // forged
+    CHECK(after(observed, 33s).restarted == api::Restarts());
+    Observed ended = completed_unseen();
+    ended.job_set->restarts = {.all = 1};
+    CHECK(after(ended, 33s).restarted == api::Restarts{.all = 1});
+}
+
 TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was nothing to do", "[milestones]") {
     const auto failed = [](const Observed& observed, api::Error error) {
         return after(observed, 95s, refused(std::move(error), Write::remove)).clean_up_failed;
@@ -108,7 +122,7 @@ TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was not
     CHECK(!after(failed_by_deadline(), 95s).clean_up_failed);
 }
 
-TEST_CASE("a pass that asks for another one says why", "[milestones]") {
+TEST_CASE("a reconcile that asks for another one says why", "[milestones]") {
     CHECK(after(with_deadline(running()), 1s).requeue == RequeueReason::deadline);
     CHECK(after(with_deadline(running()), 90s).requeue == RequeueReason::clean_up);
     CHECK(after(completed_unseen(), 33s).requeue == std::nullopt);

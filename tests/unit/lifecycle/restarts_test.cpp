@@ -36,7 +36,7 @@ TEST_CASE("the status counts the restarts of all JobSets, and each new one is a 
     CHECK(conclusion.events.empty());
 }
 
-TEST_CASE("a restart of which nothing else is known is told all the same", "[restarts]") {
+TEST_CASE("a restart of which nothing else is known is reported all the same", "[restarts]") {
     Observed observed = restarted();
     observed.job_set->max_restarts.reset();
     observed.job_set->restart_message.clear();
@@ -66,6 +66,15 @@ TEST_CASE("a JobSet that may be replaced has its restarts stored before", "[rest
 
     Observed runs = restarted();
     CHECK(std::holds_alternative<Run>(decide(runs, start + 10s)));
+}
+
+TEST_CASE("a restart does not begin the deadline anew", "[restarts]") {
+    const Observed observed = with_deadline(restarted(), 60s);
+    const Conclusion conclusion = conclude_after(observed, 59s);
+    CHECK(conclusion.restarts.all == 2);
+    CHECK(conclusion.start_time == start);
+    CHECK(conclusion.requeue_after == 1s);
+    CHECK(std::holds_alternative<Finish>(decide(observed, start + 60s)));
 }
 
 TEST_CASE("a JobSet of another owner has no restarts of this TrainJob", "[restarts]") {

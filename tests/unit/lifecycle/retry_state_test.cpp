@@ -216,7 +216,7 @@ TEST_CASE("a status that could not be written does not begin the 15 s anew", "[t
     CHECK(text(second.conditions) == "Created=Unknown/JobsCreationRetrying");
 }
 
-TEST_CASE("errors have lasted since the pass began that met the first of them", "[trouble]") {
+TEST_CASE("errors have lasted since the reconcile began that met the first of them", "[trouble]") {
     Story story;
     story.observed.retry_state.began = start;
     story.now = start + 10s;

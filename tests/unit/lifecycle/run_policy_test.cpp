@@ -185,7 +185,7 @@ TEST_CASE("a job that is built from its snapshot is looked at again for the dead
     CHECK(conclude_after(observed, 1s, outcome).requeue_after == 19s);
 }
 
-TEST_CASE("a pass that could not look, and trouble without a verdict, write no times", "[policy]") {
+TEST_CASE("a reconcile that could not look, and trouble without a verdict, write no times", "[policy]") {
     for (const Outcome& outcome :
          {Outcome{.result = ReadFailed{"TrainJob default/job", lost_connection}}, refused(lost_connection)}) {
         const Conclusion conclusion = conclude_after(submitted(), 1s, outcome);

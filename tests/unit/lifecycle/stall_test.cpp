@@ -105,7 +105,7 @@ TEST_CASE("the timer begins when the JobSet is created", "[stall]") {
     CHECK(wants(story.observed, 35s));
 }
 
-TEST_CASE("events are read once a minute, and a text without news is no write", "[stall]") {
+TEST_CASE("events are read once a minute, and an unchanged text is no write", "[stall]") {
     Story story{.observed = not_begun()};
     look(story, 0s);
     look(story, 30s, events_say("first"));

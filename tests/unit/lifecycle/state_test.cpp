@@ -1,3 +1,4 @@
+#include "lifecycle/stall.hpp"
 #include "lifecycle/state.hpp"
 
 #include <catch2/catch.hpp>
@@ -53,6 +54,20 @@ TEST_CASE("a TrainJob is in exactly one state, by what its status says", "[state
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
             CHECK(state_of(*c.observed.job) == c.want);
         }
+}
+
+TEST_CASE("a TrainJob that does not go on is counted by the reason of Stalled", "[state]") {
+    const auto stalled = [](Observed observed, std::string_view reason, const char* status = "True") {
+        observed.job->conditions.push_back(condition("Stalled", status, reason));
+        return *observed.job;
+    };
+    for (std::size_t i = 0; i < stall_reason_count; ++i) {
+        const auto reason = static_cast<StallReason>(i);
+        CHECK(stall_reason_of(stalled(running(), name_of(reason))) == reason);
+    }
+    CHECK_FALSE(stall_reason_of(stalled(running(), "SaidByAnother")));
+    CHECK_FALSE(stall_reason_of(*running().job));
+    CHECK_FALSE(stall_reason_of(stalled(running(), "PodsNotCreated", "False")));
 }
 
 }  // namespace lifecycle

@@ -8,7 +8,7 @@ namespace lifecycle {
 struct Story {
     Observed observed = submitted();
     api::Time now = start;
-    std::optional<api::Time> next = start;  ///< when a pass is due
+    std::optional<api::Time> next = start;  ///< when a reconcile is due
     std::string reported = {};              ///< "15 ReconcileError", seconds after the start; ", " between
     int writes = 0;                         ///< of the status
 

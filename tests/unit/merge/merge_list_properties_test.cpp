@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned pairs = 1000;
 
-// Lists whose items are told apart by a member, by their name in the spec of a Pod or in a container.
+// Lists whose items are distinguished by a member, by their name in the spec of a Pod or in a container.
 const std::map<std::string_view, std::string_view> keyed = {{"containers", "name"},
                                                             {"env", "name"},
                                                             {"imagePullSecrets", "name"},

@@ -13,9 +13,10 @@ namespace {
 
 struct Admin {
     Admin() {
-        server = net::start_admin_server(
-                     loop.executor(), {"127.0.0.1", 0}, metrics, [this] { return missing; }, log)
-                     .value();
+        server =
+            net::start_admin_server(loop.executor(), {"127.0.0.1", 0}, metrics, [this] { return missing; },
+                                    log, {{"/metrics/more", [] { return std::string("more 1\n"); }}})
+                .value();
         const auto colon = line.rfind(':');
         port = static_cast<std::uint16_t>(std::stoi(line.substr(colon + 1)));
     }
@@ -58,7 +59,12 @@ TEST_CASE("the admin server serves health, readiness and metrics", "[net]") {
     CHECK(metrics.find("Content-Type: text/plain; version=0.0.4") != std::string::npos);
     CHECK(body_of(metrics).find("test_total 1\n") != std::string::npos);
 
+    const auto more = admin.get("/metrics/more?now");
+    CHECK(more.find("Content-Type: text/plain; version=0.0.4") != std::string::npos);
+    CHECK(body_of(more) == "more 1\n");
+
     CHECK(status_of(admin.get("/")) == 404);
+    CHECK(status_of(admin.get("/metrics/less")) == 404);
     CHECK(status_of(admin.get("/healthz/../metrics")) == 404);
     const auto posted = admin.ask("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
     CHECK(status_of(posted) == 405);

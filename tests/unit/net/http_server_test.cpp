@@ -171,7 +171,7 @@ TEST_CASE("an exception of a handler is a counted 500, and the connection stays 
     });
     CHECK(server.stats().handler_errors == 2);
     REQUIRE(server.log_lines.size() == 2);
-    CHECK(server.log_lines.front().find("as it was told") != std::string::npos);
+    CHECK(server.log_lines.front().find("as requested") != std::string::npos);
 }
 
 TEST_CASE("an application can set the body of the HTTP layer's errors", "[net]") {

@@ -299,8 +299,7 @@ TEST_CASE("help lists the commands, and so does the error for a misspelt one", "
     options.add_command("check", "look at files");
     CHECK(
         options.help().starts_with("Usage: prog [options]\n       prog check [options]\n\nDoes things.\n\n"));
-    CHECK(options.help().find("  check                           look at files; it has its own --help\n") !=
-          std::string::npos);
+    CHECK(options.help().find("  check                           look at files\n") != std::string::npos);
     const auto refusal = [&](const char* word) {
         const std::vector<const char*> arguments = {word};
         return options.parse(arguments).error().message;

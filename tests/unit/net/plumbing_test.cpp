@@ -54,7 +54,7 @@ TEST_CASE("a signal that arrives before a program waits for signals is kept", "[
     ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
     for (const int number : {SIGTERM, SIGINT}) {
         CAPTURE(number);
-        int heard = 0;
+        int received = 0;
         net::Options options("prog", "Waits.", "1");
         const char* arguments[] = {"prog"};
         const int status = net::run_main(options, 1, arguments, [&]() -> api::Result<> {
@@ -64,12 +64,12 @@ TEST_CASE("a signal that arrives before a program waits for signals is kept", "[
             ::kill(::getpid(), number);
             test::Loop loop;
             net::Signals signals(loop.executor(), {SIGTERM, SIGINT});
-            heard = loop.run(signals.next());
+            received = loop.run(signals.next());
             return {};
         });
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
         CHECK(status == 0);
-        CHECK(heard == number);
+        CHECK(received == number);
     }
 }
 

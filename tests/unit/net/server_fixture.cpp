@@ -54,7 +54,7 @@ net::Task<PeerPtr> TestServer::connect() {
 }
 
 net::Answer TestServer::answer(net::HttpRequest& request) {
-    if (request.target == "/throw") throw std::runtime_error("as it was told");
+    if (request.target == "/throw") throw std::runtime_error("as requested");
     if (request.target == "/peer") return net::HttpResponse{.body = request.peer};
     if (request.target == "/long") {
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(6);
@@ -70,7 +70,7 @@ net::Answer TestServer::answer(net::HttpRequest& request) {
 
 net::Task<net::HttpResponse> TestServer::answer_later(net::HttpRequest& request) {
     co_await let_others_run();
-    if (request.target == "/throw-later") throw std::runtime_error("as it was told");
+    if (request.target == "/throw-later") throw std::runtime_error("as requested");
     if (request.target == "/hang") co_await released_->wait();
     co_return echo(request);
 }

@@ -100,8 +100,8 @@ TEST_CASE("a second signal ends a process at once, with a log line", "[net]") {
         while (of.ends.empty()) co_await net::sleep_for(1ms);
         ::kill(::getpid(), SIGINT);
     };
-    net::TaskGroup people(life.context.get_executor());
-    people.start(impatient(life), [](const std::exception_ptr&) {});
+    net::TaskGroup clients(life.context.get_executor());
+    clients.start(impatient(life), [](const std::exception_ptr&) {});
     CHECK(life.run());
     CHECK(life.left == std::vector<int>{1});
     CHECK_THAT(life.lines, Catch::Contains("a second signal: ending at once"));

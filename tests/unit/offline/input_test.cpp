@@ -5,8 +5,8 @@
 #include "support/printers.hpp"
 
 using api::Json;
+using api::StatusCause;
 using offline::Document;
-using offline::Fault;
 
 namespace {
 
@@ -108,11 +108,11 @@ TEST_CASE("an object that is given twice is refused with both places", "[offline
 TEST_CASE("errors have the words of the API server", "[offline]") {
     const auto read = documents(train_job);
     const Json job = offline::load_input(read, "team").value().known.front().object;
-    const Fault one = {"FieldValueInvalid", "spec.a", "Invalid value: 1: too small", "spec.a"};
-    const Fault other = {"FieldValueRequired", "spec.b", "Required value", "spec.b"};
-    CHECK(offline::refusal(job, {one}) ==
+    const StatusCause one = {"FieldValueInvalid", "spec.a", "Invalid value: 1: too small", "spec.a"};
+    const StatusCause other = {"FieldValueRequired", "spec.b", "Required value", "spec.b"};
+    CHECK(offline::status_message(job, {one}) ==
           R"(TrainJob.trainer.kubeflow.org "job" is invalid: spec.a: Invalid value: 1: too small)");
-    CHECK(offline::refusal(job, {one, other, one}) ==
+    CHECK(offline::status_message(job, {one, other, one}) ==
           R"(TrainJob.trainer.kubeflow.org "job" is invalid: [spec.a: Invalid value: 1: too small, )"
           R"(spec.b: Required value])");
 }

@@ -129,8 +129,8 @@ TEST_CASE("a job without a TrainJob or a JobSet is read every ten seconds", "[me
         CHECK(!members.job(job, start + 10s));
     }
     const JobFacts whole = {.uid = "job-1", .job_set_uid = "set-1", .read_at = start};
-    CHECK(!members.may_look_again(whole, start + 9s));
-    CHECK(members.may_look_again(whole, start + 10s));
+    CHECK(!members.may_read_again(whole, start + 9s));
+    CHECK(members.may_read_again(whole, start + 10s));
 }
 
 TEST_CASE("the number of stored jobs is limited", "[members]") {

@@ -25,14 +25,14 @@ std::vector<std::string> errors_of_schema(const Report& report) {
                       {"metadata", Json::object({{"name", "job"}, {"namespace", "ns"}})},
                       {"spec", Json::object({{"runtimeRef", Json::object({{"name", "plain"}})}})},
                       {"status", Json::object({{"trainerStatus", std::move(status)}})}});
-    const crd::Crd& schema = *crd::find("TrainJob");
+    const crd::StructuralSchema& schema = *crd::find("TrainJob");
     Json stored = job;
     schema.prune_and_default(stored);
     std::vector<std::string> errors;
     bool blocked = false;
-    for (const crd::Finding& finding : schema.validate(stored)) {
-        errors.push_back(finding.field + ": " + finding.message);
-        blocked = blocked || crd::blocks_rules(finding);
+    for (const api::StatusCause& error : schema.validate(stored)) {
+        errors.push_back(error.place + ": " + error.message);
+        blocked = blocked || crd::blocks_rules(error);
     }
     if (blocked)
         errors.emplace_back(

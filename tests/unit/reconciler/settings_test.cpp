@@ -70,6 +70,7 @@ TEST_CASE("usage errors name the option") {
           Case{{"--burst", "5"}, "--qps"}, Case{{"--nonsense"}, "--nonsense"},
           Case{{"--created-condition=sometimes"}, "created-condition"}, Case{{"--lease", "a/b/c"}, "lease"},
           Case{{"--feature-gates", "TrainJobStats=true"}, "TrainJobStats"},
+          Case{{"--feature-gates", "TrainJobProgressDeadline=true"}, "needs TrainJobStatus=true"},
           Case{{"--status-url", "https://a:1"}, "--feature-gates TrainJobStatus=true"},
           Case{{"--status-ca-secret", "a/b"}, "--feature-gates TrainJobStatus=true"},
           Case{{"--feature-gates=TrainJobStatus=true", "--status-url=http://a"}, "https://"},
@@ -110,5 +111,25 @@ TEST_CASE("the status server is that of our manifests by default") {
         CommandLine line;
         REQUIRE(line.read(c.words));
         CHECK(controller::status_server_of(line.settings.build, c.pod_namespace) == c.want);
+    }
+}
+
+TEST_CASE("progress is watched by its gates, and by the Lease of the server's namespace") {
+    using lifecycle::ProgressWatch;
+    struct Case {
+        std::vector<const char*> words;
+        ProgressWatch want;
+    };
+    for (const Case& c :
+         {Case{{}, ProgressWatch::off}, Case{{"--feature-gates=TrainJobStatus=true"}, ProgressWatch::reports},
+          Case{{"--feature-gates=TrainJobStatus=true", "--feature-gates=TrainJobProgressDeadline=true"},
+               ProgressWatch::deadlines}}) {
+        CommandLine line;
+        REQUIRE(line.read(c.words));
+        const auto settings = controller::progress_settings_of(line.settings.build, "ops");
+        CHECK(settings.watch == c.want);
+        if (c.want == ProgressWatch::off) continue;
+        CHECK(settings.lease == api::ObjectKey{"ops", "signalbox-progress"});
+        CHECK(controller::progress_settings_of(line.settings.build, "").lease.ns == "kubeflow-system");
     }
 }

@@ -6,9 +6,9 @@
 namespace {
 
 // Reports whether a ConfigMap of the TrainJob's name exists, and how many Jobs have succeeded.
-class Gossip final : public runtime::Plugin {
+class Reporter final : public runtime::Plugin {
 public:
-    std::string_view name() const override { return "gossip"; }
+    std::string_view name() const override { return "reporter"; }
     bool has_conditions() const override { return true; }
 
     void add_condition_needs(const api::TrainJob& job, std::vector<runtime::Need>& needs) const override {
@@ -16,11 +16,11 @@ public:
     }
     void add_conditions(const runtime::ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {
-        const bool told = !context.observed.empty();
+        const bool seen = !context.observed.empty();
         conditions.push_back(
-            {.type = "Told", .status = told ? "True" : "False", .reason = "Told", .message = "gossip"});
+            {.type = "Seen", .status = seen ? "True" : "False", .reason = "Seen", .message = "reporter"});
         if (context.job_set)
-            conditions.push_back({.type = "Made", .status = "True", .reason = "Made", .message = "gossip"});
+            conditions.push_back({.type = "Made", .status = "True", .reason = "Made", .message = "reporter"});
     }
 };
 
@@ -28,7 +28,7 @@ public:
 
 TEST_CASE("plugins add conditions, in their order, from the objects that they need", "[conditions]") {
     runtime::Pipeline pipeline;
-    pipeline.push_back(std::make_unique<Gossip>());
+    pipeline.push_back(std::make_unique<Reporter>());
     const api::TrainJob job = api::parse_train_job(train_job());
     const auto needs = runtime::condition_needs(job, pipeline);
     REQUIRE(needs.size() == 1);

@@ -160,18 +160,24 @@ TEST_CASE("values that a typed client drops stay as stored", "[admission]") {
           changed(stored_job(), {{"spec.suspend", "false"}}));
 }
 
-TEST_CASE("each restored field comes with the cause of its loss", "[admission]") {
+TEST_CASE("each restored field comes with its name and the cause of its loss", "[admission]") {
     const auto restored = [](const Json& written) {
         return runtime::default_train_job(written, stored_job(), now, lossy).restored;
     };
-    using Causes = std::vector<std::string_view>;
-    CHECK(restored(stored_job()) == Causes());
-    CHECK(restored(changed(stored_job(), {{"spec.trainer.args", "[]"}})) == Causes());
-    CHECK(restored(changed(stored_job(), {{"spec.trainer.command", "-"}})) == Causes{"typed_client"});
+    using Fields = std::vector<api::RestoredField>;
+    CHECK(restored(stored_job()) == Fields());
+    CHECK(restored(changed(stored_job(), {{"spec.trainer.args", "[]"}})) == Fields());
+    CHECK(restored(changed(stored_job(), {{"spec.trainer.command", "-"}})) ==
+          Fields{{"trainer", "typed_client"}});
     CHECK(restored(changed(stored_job(), {{(pod_0 + fields_of_ours[0]).c_str(), "-"}})) ==
-          Causes{"typed_client"});
-    // Trainer, initializer and a patch.
-    CHECK(restored(typed(fields_of_ours)) == Causes(3, "typed_client"));
+          Fields{{"runtimePatches", "typed_client"}});
+    CHECK(restored(typed(fields_of_ours)) == Fields{{"trainer", "typed_client"},
+                                                    {"initializer", "typed_client"},
+                                                    {"runtimePatches", "typed_client"}});
+    // A metric has no names that clients choose.
+    const Json odd = changed(stored_job(), {{"spec.madeUp", "[]"}});
+    CHECK(runtime::default_train_job(stored_job(), odd, now, lossy).restored ==
+          Fields{{"other", "typed_client"}});
 }
 
 TEST_CASE("fields that a lossy client lacks are restored only for that client", "[admission]") {

@@ -67,11 +67,23 @@ TEST_CASE("only gates that exist can be set, and the error lists them", "[gates]
     REQUIRE_FALSE(checked);
     CHECK(checked.error().message ==
           "--feature-gates: there is no gate \"TrainJobStats\"; there are TrainJobStatus, TrainJobRunPolicy, "
-          "TrainJobFailurePolicy, TrainJobDynamicResourceAllocation, TrainJobEdits");
+          "TrainJobFailurePolicy, TrainJobDynamicResourceAllocation, TrainJobEdits, "
+          "TrainJobProgressDeadline");
+}
+
+TEST_CASE("a gate that needs another one cannot be on alone", "[gates]") {
+    const auto alone = runtime::check_gates({{"TrainJobProgressDeadline", true}});
+    REQUIRE_FALSE(alone);
+    CHECK(alone.error().message ==
+          "--feature-gates: TrainJobProgressDeadline=true needs TrainJobStatus=true");
+    CHECK_FALSE(runtime::check_gates({{"TrainJobProgressDeadline", true}, {"TrainJobStatus", false}}));
+    CHECK(runtime::check_gates({{"TrainJobProgressDeadline", true}, {"TrainJobStatus", true}}));
+    CHECK(runtime::check_gates({{"TrainJobProgressDeadline", false}}));
 }
 
 TEST_CASE("named gates have their value, the others their default", "[gates]") {
-    for (const Gate gate : {Gate::status, Gate::run_policy, Gate::failure_policy, Gate::resource_claims}) {
+    for (const Gate gate : {Gate::status, Gate::run_policy, Gate::failure_policy, Gate::resource_claims,
+                            Gate::progress_deadline}) {
         CAPTURE(name_of(gate));
         const std::string name(name_of(gate));
         CHECK_FALSE(Gates().has(gate));

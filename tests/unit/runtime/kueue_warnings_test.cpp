@@ -102,10 +102,11 @@ TEST_CASE("entering a queue is never refused, and causes no lookup of a runtime"
     unqueued["metadata"].erase("labels");
     CHECK(runtime::lookups_for(job, unqueued) == runtime::RequiredInputs{.runtime_for_warnings = true});
     CHECK(runtime::lookups_for(unqueued, job) == runtime::RequiredInputs());
-    CHECK(runtime::validate_train_job({.object = job, .old_object = unqueued}) == runtime::Findings());
+    CHECK(runtime::validate_train_job({.object = job, .old_object = unqueued}) ==
+          runtime::ValidationResult());
     const Json broken = "x";
     CHECK(runtime::validate_train_job({.object = job, .old_object = unqueued, .runtime = &broken}) ==
-          runtime::Findings());
+          runtime::ValidationResult());
 }
 
 TEST_CASE("of very many counts that differ the first are reported, and none where nothing can be built",

@@ -80,7 +80,8 @@ TEST_CASE("applying a manifest again removes no entry that it never had", "[admi
             REQUIRE(merge::apply_operations(mutation.operations, written));
             CHECK(managers_of(written) == c.want);
             CHECK(mutation.restored ==
-                  std::vector<std::string_view>(managers_of(written).size() - entries, "reapply"));
+                  std::vector<api::RestoredField>(managers_of(written).size() - entries,
+                                                  {.field = "runtimePatches", .cause = "reapply"}));
             CHECK(runtime::default_train_job(written, before, now, writer).operations.empty());
         }
     }

@@ -25,7 +25,7 @@ const runtime::Pipeline& whole_pipeline() {
     return pipeline;
 }
 
-runtime::Findings review(const Row& row) {
+runtime::ValidationResult review(const Row& row) {
     if (row.object["kind"].as_string() != "TrainJob")
         return runtime::validate_runtime(row.object, row.old_object, whole_pipeline(), runtime::Gates::all());
     const runtime::RequiredInputs lookups = runtime::lookups_for(row.object, row.old_object);
@@ -95,7 +95,7 @@ std::set<std::string> explained(const std::string& header) {
 TEST_CASE("the webhook's verdicts match the rows", "[admission]") {
     for (const Row& row : all_rows()) {
         INFO(row.name);
-        const runtime::Findings findings =
+        const runtime::ValidationResult findings =
             review(row);  // also those of refused objects: none may cause a crash
         if (!row.asked) continue;
         CHECK(described(findings.errors) == row.errors);

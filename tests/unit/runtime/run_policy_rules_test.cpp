@@ -28,11 +28,12 @@ Texts texts(const api::FieldErrors& errors) {
     return found;
 }
 
-runtime::Findings review_runtime(const Json& object, const Json& before = {}) {
+runtime::ValidationResult review_runtime(const Json& object, const Json& before = {}) {
     return runtime::validate_runtime(object, before, runtime::default_pipeline(), Gates::all());
 }
 
-runtime::Findings review_job(const Json& object, const Json& before, const Json& of = plain_runtime()) {
+runtime::ValidationResult review_job(const Json& object, const Json& before,
+                                     const Json& of = plain_runtime()) {
     return runtime::validate_train_job(
         {.object = object, .old_object = before, .runtime = &of, .gates = Gates::all(), .now = now});
 }
@@ -159,7 +160,7 @@ TEST_CASE("a TrainJob's time to live changes whatever has become of its runtime"
             CHECK(runtime::lookups_for(after, job) == runtime::RequiredInputs());
             const auto findings = runtime::validate_train_job(
                 {.object = after, .old_object = job, .gates = Gates::all(), .now = now});
-            CHECK(findings == runtime::Findings());
+            CHECK(findings == runtime::ValidationResult());
         }
 }
 
@@ -173,7 +174,8 @@ TEST_CASE("a client that has lost a TrainJob's time to live is warned, and a los
                   "put it into --lossy-clients"});
         CHECK(runtime::default_train_job(train_job(), before, now).operations.empty());
         const auto mutation = runtime::default_train_job(train_job(), before, now, {.is_lossy = true});
-        CHECK(mutation.restored == std::vector<std::string_view>{"typed_client"});
+        CHECK(mutation.restored ==
+              std::vector<api::RestoredField>{{"ttlSecondsAfterFinished", "typed_client"}});
         REQUIRE(mutation.operations.size() == 1);
         CHECK(to_json(mutation.operations[0]) ==
               R"({"op":"add","path":"/spec/ttlSecondsAfterFinished","value":)" + std::string(ttl) + "}");

@@ -8,25 +8,27 @@
 #include "fixtures.hpp"
 
 using api::Json;
+using api::StatusCause;
 
 namespace {
 
+bool is_nameless(const StatusCause& error) { return error.field != error.place; }
+
 // Returns each cause once, as tests of the API server's answer do: one without a field only if there is no
 // other.
-std::string described(const std::vector<crd::Finding>& findings) {
+std::string described(const std::vector<StatusCause>& errors) {
     std::set<std::string> causes;
-    const bool all_nameless = std::all_of(findings.begin(), findings.end(),
-                                          [](const crd::Finding& finding) { return finding.is_nameless; });
-    for (const crd::Finding& finding : findings)
-        if (all_nameless || !finding.is_nameless) causes.insert(finding.reason + " " + finding.field);
+    const bool all_nameless = std::all_of(errors.begin(), errors.end(), is_nameless);
+    for (const StatusCause& error : errors)
+        if (all_nameless || !is_nameless(error)) causes.insert(error.reason + " " + error.place);
     std::string line;
     for (const std::string& cause : causes) line += (line.empty() ? "" : ", ") + cause;
     return line;
 }
 
-std::string messages(const std::vector<crd::Finding>& findings) {
+std::string messages(const std::vector<StatusCause>& errors) {
     std::string text;
-    for (const crd::Finding& finding : findings) text += finding.field + ": " + finding.message + "\n";
+    for (const StatusCause& error : errors) text += error.place + ": " + error.message + "\n";
     return text;
 }
 
@@ -35,7 +37,7 @@ std::string messages(const std::vector<crd::Finding>& findings) {
 TEST_CASE("libs/crd returns the errors of the API server", "[crd]") {
     for (const Row& row : all_rows()) {
         INFO(row.name);
-        const crd::Crd& crd = *crd::find(row.sent["kind"].as_string());
+        const crd::StructuralSchema& crd = *crd::find(row.sent["kind"].as_string());
         Json object = row.sent;
         crd.prune_and_default(object);
         const auto findings = crd.validate(object, row.old_object);
@@ -51,7 +53,7 @@ TEST_CASE("libs/crd returns the errors of the API server", "[crd]") {
 
 TEST_CASE("a TrainJob from before a limit can be changed elsewhere, and a list above the limit stays",
           "[crd]") {
-    const crd::Crd& crd = *crd::find("TrainJob");
+    const crd::StructuralSchema& crd = *crd::find("TrainJob");
     Json before = train_job();
     at(before, "spec.runtimePatches") = tree("[{manager: a.io/x}, {manager: a.io/y}]");
     Json::Object::Members labels;
@@ -92,12 +94,12 @@ TEST_CASE("patterns are those of RE2, and a broken one is refused", "[crd]") {
     };
     for (const Case& c : cases) {
         INFO(c.pattern << " on " << c.text);
-        const crd::Crd crd(Json::object({{"type", "string"}, {"pattern", c.pattern}}));
+        const crd::StructuralSchema crd(Json::object({{"type", "string"}, {"pattern", c.pattern}}));
         CHECK(crd.validate(Json(c.text)).empty() == c.matches);
     }
     for (const char* pattern : {"(", "a\\", "[a", "a(?=b)", "(a)\\1"}) {
         INFO(pattern);
-        CHECK_THROWS_AS(crd::Crd(Json::object({{"type", "string"}, {"pattern", pattern}})),
+        CHECK_THROWS_AS(crd::StructuralSchema(Json::object({{"type", "string"}, {"pattern", pattern}})),
                         std::invalid_argument);
     }
 }

@@ -20,7 +20,7 @@ Json job_with_patches(int count) {
     return job;
 }
 
-runtime::Findings reviewed(const Json& job, const Json& before, const Json& runtime) {
+runtime::ValidationResult reviewed(const Json& job, const Json& before, const Json& runtime) {
     return runtime::validate_train_job({.object = job, .old_object = before, .runtime = &runtime});
 }
 

@@ -287,10 +287,10 @@ TEST_CASE("a replica with an old read does not undo a newer write", "[rotator]")
         done = true;
         world.cluster.put(secret, renewed);
         for (const auto& path : {validating, mutating}) {
-            Json told = world.cluster.objects[path];
-            webhook::fill_ca_bundle(told, {"ns", "hook"}, made.ca_bundle, webhook::HeldAuthorities::drop,
-                                    world.now());
-            world.cluster.put(path, told);
+            Json configured = world.cluster.objects[path];
+            webhook::fill_ca_bundle(configured, {"ns", "hook"}, made.ca_bundle,
+                                    webhook::HeldAuthorities::drop, world.now());
+            world.cluster.put(path, configured);
         }
     };
     world.clock.run_for(2min);

@@ -2,6 +2,7 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "merge/json_patch.hpp"
 
 namespace cli {
@@ -67,10 +68,8 @@ Refusal refusal_of(const Json& status) {
                        .message = std::string(status["message"].as_string())};
     for (const Json& cause : status["details"]["causes"].items()) {
         const std::string field(cause["field"].as_string());
-        refusal.causes.push_back({.reason = std::string(cause["reason"].as_string()),
-                                  .field = field,
-                                  .message = std::string(cause["message"].as_string()),
-                                  .place = field});
+        refusal.causes.push_back(api::cause_at(field, std::string(cause["reason"].as_string()),
+                                               std::string(cause["message"].as_string())));
     }
     return refusal;
 }
@@ -82,7 +81,7 @@ std::string_view path_for(std::string_view kind, std::string_view what) {
     return {};
 }
 
-std::string unknown_field(const std::string& path) { return "unknown field " + api::to_json(Json(path)); }
+std::string unknown_field(const std::string& path) { return "unknown field " + api::quoted(path); }
 
 Refusal strict_refusal(const offline::InputObject& known) {
     std::string fields;
@@ -122,7 +121,7 @@ Json OfflineAdmission::ask(std::string_view path, const Json& request) {
     return body["response"];
 }
 
-AdmissionAnswer OfflineAdmission::judge(const offline::InputObject& known,
+AdmissionAnswer OfflineAdmission::admit(const offline::InputObject& known,
                                         const offline::InputObject* before) {
     AdmissionAnswer answer;
     if (!known.unknown_fields.empty()) {
@@ -141,9 +140,9 @@ AdmissionAnswer OfflineAdmission::judge(const offline::InputObject& known,
         merge::apply_operations(patch_of(response), object).value();
         offline::prune_and_default(object);
     }
-    if (auto faults = offline::validate_schema(object, old_object); !faults.empty()) {
-        answer.refusal = Refusal{.reason = "Invalid", .message = offline::refusal(object, faults)};
-        answer.refusal->causes = std::move(faults);
+    if (auto errors = offline::validate_schema(object, old_object); !errors.empty()) {
+        answer.refusal = Refusal{.reason = "Invalid", .message = offline::status_message(object, errors)};
+        answer.refusal->causes = std::move(errors);
         return answer;
     }
     if (!is_reviewed(object, old_object)) return answer;

@@ -21,7 +21,7 @@ struct AdmissionAnswer {
         int code = 422;
         std::string reason = {};
         std::string message = {};
-        std::vector<offline::Fault> causes = {};
+        std::vector<api::StatusCause> causes = {};
     };
     std::optional<Refusal> refusal = {};
     std::vector<std::string> warnings = {};
@@ -35,8 +35,8 @@ public:
     OfflineAdmission(offline::DocumentServer& server, const runtime::Pipeline& pipeline,
                      FieldValidation validation, admission::ReviewPolicy policy = {});
 
-    /// An update of `before`, or a creation if that is nullptr.
-    AdmissionAnswer judge(const offline::InputObject& known, const offline::InputObject* before);
+    /// Admits an update of `before`, or a creation if that is nullptr.
+    AdmissionAnswer admit(const offline::InputObject& known, const offline::InputObject* before);
 
 private:
     /// "response" of the AdmissionReview that comes back.

@@ -1,6 +1,7 @@
 #include "check/check.hpp"
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "api/train_job_reader.hpp"
 #include "check/summary.hpp"
 #include "runtime/plugin.hpp"
@@ -25,12 +26,12 @@ std::string text_of(const Verdict& verdict) {
         text += line(document.place(), "warning: " + known.name() + ": " + warning);
     if (!answer.refusal) return text + line(document.place(), known.name() + " is allowed");
     const std::string refused = known.name() + " is refused: ";
-    for (const offline::Fault& cause : answer.refusal->causes)
+    for (const api::StatusCause& cause : answer.refusal->causes)
         text += line(document.place(cause.place), refused + cause.field + ": " + cause.message);
     if (!answer.refusal->causes.empty()) return text;
     if (known.unknown_fields.empty()) return text + line(document.place(), refused + answer.refusal->message);
     for (const std::string& field : known.unknown_fields)
-        text += line(document.place(field), refused + "unknown field " + api::to_json(Json(field)));
+        text += line(document.place(field), refused + "unknown field " + api::quoted(field));
     return text;
 }
 
@@ -49,7 +50,7 @@ Json json_of(const Verdict& verdict) {
     json["code"] = answer.refusal->code;
     json["reason"] = answer.refusal->reason;
     json["message"] = answer.refusal->message;
-    for (const offline::Fault& cause : answer.refusal->causes)
+    for (const api::StatusCause& cause : answer.refusal->causes)
         json["causes"].push_back(Json::object({{"reason", cause.reason},
                                                {"field", cause.field},
                                                {"message", cause.message},
@@ -141,7 +142,7 @@ api::Result<net::Output> check(const CheckSettings& settings) {
     std::vector<Verdict> verdicts;
     for (const InputObject& known : input->known) {
         if (!known.is_ours) continue;
-        verdicts.push_back({&known, admission.judge(known, before->find(known.resource, known.key))});
+        verdicts.push_back({&known, admission.admit(known, before->find(known.resource, known.key))});
         if (!verdicts.back().answer.refusal) continue;
         output.status = 1;
         output.err += hint(known, server, input->known);

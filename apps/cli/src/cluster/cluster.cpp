@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "api/yaml.hpp"
 #include "cluster/plugin_host.hpp"
+#include "cluster/proxy_variables.hpp"
 #include "kube/client/https_api_server.hpp"
 #include "net/process/file.hpp"
 
@@ -12,6 +14,13 @@ namespace {
 
 // No limit, as a duration with which points in time can be computed.
 constexpr std::chrono::hours no_limit{24 * 365};
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+api::Result<std::string> file_text(const std::string& path) { return net::read_file(path); }
 
 // Returns the files to read, in order.
 std::vector<std::string> files_of(const ClusterSettings& settings, const kube::ReadEnv& env) {
@@ -57,6 +66,17 @@ api::Error no_cluster(const ClusterSettings& settings, const kube::ReadEnv& env,
                                 "NAME` or --context NAME");
 }
 
+// Without a proxy-url the environment names the proxy.
+api::Result<> add_proxy(kube::ClusterConfig& config, const kube::ReadEnv& env) {
+    if (config.proxy || !config.tls) return {};
+    const std::string url = proxy_of_variables(config.host, config.port, env);
+    if (url.empty()) return {};
+    auto proxy = kube::parse_proxy_url(url);
+    if (!proxy) return api::invalid("", "$HTTPS_PROXY " + proxy.error().message);
+    config.proxy = std::move(*proxy);
+    return {};
+}
+
 // The service account of a Pod needs no file, and has no contexts or other users.
 api::Result<kube::ClusterConfig> as_chosen(kube::ClusterConfig pod, const ClusterSettings& settings) {
     if (settings.as.empty() && (!settings.as_uid.empty() || !settings.as_groups.empty()))
@@ -97,11 +117,7 @@ void add_options(net::Options& options, ClusterSettings& settings) {
 }
 
 api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings) {
-    const kube::ReadEnv env = [](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string(value ? value : "");
-    };
-    return find_cluster(settings, env, [](const std::string& path) { return net::read_file(path); });
+    return find_cluster(settings, variable, file_text);
 }
 
 api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings, const kube::ReadEnv& env,
@@ -122,7 +138,26 @@ api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings, c
         (*config)->ns = pod->ns;
     }
     if ((*config)->ns.empty()) (*config)->ns = "default";
+    if (auto done = add_proxy(**config, env); !done) return done.error();
     return std::move(**config);
+}
+
+std::vector<std::string> kubeconfig_names(const ClusterSettings& settings, const std::string& list) {
+    return kubeconfig_names(settings, list, variable, file_text);
+}
+
+std::vector<std::string> kubeconfig_names(const ClusterSettings& settings, const std::string& list,
+                                          const kube::ReadEnv& env, const kube::ReadFile& read) {
+    std::set<std::string> names;
+    for (const std::string& file : files_of(settings, env)) {
+        const auto text = read(file);
+        if (!text) continue;
+        const auto root = api::parse_yaml(*text);
+        if (!root) continue;
+        for (const api::Json& entry : (*root)[list].items())
+            if (std::string name(entry["name"].as_string()); !name.empty()) names.insert(std::move(name));
+    }
+    return {names.begin(), names.end()};
 }
 
 api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,

@@ -37,6 +37,13 @@ api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings);
 api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings, const kube::ReadEnv& env,
                                               const kube::ReadFile& read);
 
+/// Returns the names in a list of the same files: "contexts", "clusters" or "users". Skips what cannot be
+/// read.
+std::vector<std::string> kubeconfig_names(const ClusterSettings& settings, const std::string& list);
+/// The same, for tests.
+std::vector<std::string> kubeconfig_names(const ClusterSettings& settings, const std::string& list,
+                                          const kube::ReadEnv& env, const kube::ReadFile& read);
+
 /// Makes the client, which runs the kubeconfig's credential plugin. Runs it for the first time.
 api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
                                                       kube::Clock& clock, kube::ClusterConfig config,

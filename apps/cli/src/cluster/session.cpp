@@ -3,6 +3,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "api/names.hpp"
+
 namespace cli {
 
 std::string remark(std::string_view command, std::string_view text) {
@@ -47,6 +49,11 @@ api::Result<> check_interval(std::chrono::milliseconds interval) {
 
 api::Result<api::ObjectKey> key_of(const std::string& text, const ClusterSettings& settings,
                                    const std::string& ns) {
+    // As `list -o name` and kubectl print it. No namespace has a dot.
+    for (const std::string_view kind : {"trainjob", "trainjobs"})
+        if (const std::string prefix = std::string(kind) + "." + std::string(api::trainer_group) + "/";
+            text.starts_with(prefix) && text.find('/', prefix.size()) == std::string::npos)
+            return key_of(text.substr(prefix.size()), settings, ns);
     const auto slash = text.find('/');
     if (slash != std::string::npos) {
         api::ObjectKey key = {text.substr(0, slash), text.substr(slash + 1)};

@@ -29,7 +29,8 @@ std::string remark(std::string_view command, std::string_view text);
 /// Checks --interval: fails below 100 ms.
 api::Result<> check_interval(std::chrono::milliseconds interval);
 
-/// Reads NAME or NAMESPACE/NAME. Fails if that namespace is not the one of --namespace.
+/// Reads NAME, NAMESPACE/NAME, or trainjob.trainer.kubeflow.org/NAME. Fails if that namespace is not the one
+/// of --namespace.
 api::Result<api::ObjectKey> key_of(const std::string& text, const ClusterSettings& settings,
                                    const std::string& ns);
 

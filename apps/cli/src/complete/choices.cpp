@@ -28,6 +28,9 @@ void add_values(const Described& option, Choices& choices) {
                       : rest == "FILE"           ? Ask::files
                       : rest == "DIR"            ? Ask::directories
                       : option.name == "runtime" ? Ask::runtimes
+                      : option.name == "context" ? Ask::contexts
+                      : option.name == "cluster" ? Ask::clusters
+                      : option.name == "user"    ? Ask::users
                                                  : Ask::nothing;
         return;
     }
@@ -36,6 +39,16 @@ void add_values(const Described& option, Choices& choices) {
         choices.words.emplace_back(rest.substr(0, end), "");
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
+}
+
+// `words`: after the command, without the last one.
+bool has_argument(const std::vector<Described>& options, std::span<const std::string> words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (!words[i].starts_with('-')) return true;
+        const Described* option = find(options, words[i]);
+        if (option && !option->placeholder.empty()) ++i;
+    }
+    return false;
 }
 
 }  // namespace
@@ -61,7 +74,9 @@ Choices choices_for(std::span<const std::string> words, std::span<const Command>
     } else if (last.starts_with('-')) {
         for (const Described& option : options) choices.words.emplace_back("--" + option.name, option.help);
     } else if (command->argument[0] != '\0') {
-        choices.ask = Choices::Ask::train_jobs;
+        const bool several = std::string_view(command->argument).ends_with("...");
+        if (several || !has_argument(options, words.subspan(1, words.size() - 2)))
+            choices.ask = Choices::Ask::train_jobs;
     }
     return choices;
 }

@@ -57,11 +57,31 @@ kube::Async<net::Output> ask(Session& session, Choices& choices) {
     co_return net::Output{};
 }
 
+// The last word may be the beginning of a command's name.
+std::vector<std::string> completed_line(std::vector<std::string> words) {
+    if (words.size() < 2) return words;
+    std::string last = std::move(words.back());
+    words.pop_back();
+    words = command_first(std::move(words));
+    words.push_back(std::move(last));
+    return words;
+}
+
+// The list of the kubeconfig with these names; empty: they are not in it.
+std::string list_with(Choices::Ask ask) {
+    using enum Choices::Ask;
+    return ask == contexts ? "contexts" : ask == clusters ? "clusters" : ask == users ? "users" : "";
+}
+
 }  // namespace
 
-int complete(std::span<const std::string> words, std::span<const Command> commands) {
+int complete(std::vector<std::string> line, std::span<const Command> commands) {
+    const std::vector<std::string> words = completed_line(std::move(line));
     Choices choices = choices_for(words, commands);
     using Ask = Choices::Ask;
+    if (const std::string list = list_with(choices.ask); !list.empty())
+        for (std::string& name : kubeconfig_names(cluster_of(words), list))
+            choices.words.emplace_back(std::move(name), "");
     if (choices.ask == Ask::train_jobs || choices.ask == Ask::namespaces || choices.ask == Ask::runtimes)
         (void)with_cluster(cluster_of(words), "complete",
                            [&](Session& session) { return ask(session, choices); });

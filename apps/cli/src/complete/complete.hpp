@@ -12,7 +12,17 @@ namespace cli {
 
 /// The possible ends of a command line.
 struct Choices {
-    enum class Ask { nothing, train_jobs, namespaces, runtimes, files, directories };
+    enum class Ask {
+        nothing,
+        train_jobs,
+        namespaces,
+        runtimes,
+        contexts,
+        clusters,
+        users,
+        files,
+        directories
+    };
 
     std::vector<std::pair<std::string, std::string>> words = {};  ///< with their descriptions
     Ask ask = Ask::nothing;                                       ///< words without descriptions
@@ -27,7 +37,8 @@ Choices choices_for(std::span<const std::string> words, std::span<const Command>
 /// tab, and a line that tells kubectl whether files or directories are choices, too.
 std::string completion_lines(const Choices& choices, std::string_view last);
 
-/// Runs the command: reads names from the cluster of the options. Prints nothing if that fails.
-int complete(std::span<const std::string> words, std::span<const Command> commands);
+/// Runs the command: reads names from the kubeconfig, or from the cluster of the options. Prints nothing if
+/// that fails.
+int complete(std::vector<std::string> line, std::span<const Command> commands);
 
 }  // namespace cli

@@ -9,6 +9,7 @@
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"
 #include "controller/reconcile/observe.hpp"
+#include "explain/progress.hpp"
 
 namespace cli {
 namespace {
@@ -103,7 +104,11 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
     seen.lease_key = lease;
     kube::Request request = kube::get(resources::train_jobs, key);
     auto job = co_await kube::fetch(server, std::move(request), controller::managed_fields);
-    if (!job) co_return advised(job.error(), key);
+    if (!job) {
+        api::Error error = job.error();
+        error = co_await advised_by(server, std::move(error), key);
+        co_return error;
+    }
     seen.job = std::move(*job);
 
     const api::TrainJob parsed = api::parse_train_job(seen.job);
@@ -131,6 +136,11 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
     seen.events = part_of(std::move(events));
     auto found_lease = co_await read_if_there(server, resources::leases, lease);
     seen.lease = part_of(std::move(found_lease));
+    if (has_progress_deadline(seen.job)) {
+        seen.progress_lease_key = {.ns = lease.ns, .name = std::string(progress_lease_name)};
+        auto of_progress = co_await read_if_there(server, resources::leases, seen.progress_lease_key);
+        seen.progress_lease = part_of(std::move(of_progress));
+    }
     std::erase_if(seen.events.found, [&](const Json& event) { return !is_about(event, seen); });
     co_return seen;
 }

@@ -5,6 +5,8 @@
 #include "explain/happenings.hpp"
 #include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
+#include "explain/policy_refusals.hpp"
+#include "explain/progress.hpp"
 #include "explain/workload.hpp"
 #include "lifecycle/state.hpp"
 #include "list/rows.hpp"
@@ -39,6 +41,13 @@ Json event_row(const Happening& event) {
                          {"warning", event.warning}});
 }
 
+Json refusal_row(const PolicyRefusal& refusal) {
+    Json row = Json::object(
+        {{"object", refusal.object}, {"by", to_string(refusal.by)}, {"message", refusal.message}});
+    if (!refusal.name.empty()) row["name"] = refusal.name;
+    return row;
+}
+
 // The present runtime counts, as in lists.
 Runtimes live_runtime(const RelatedObjects& seen, const api::TrainJob& job) {
     if (!seen.runtime.found.is_object()) return {};
@@ -56,6 +65,14 @@ std::int64_t ready_pods(const std::vector<Json>& pods) {
         count += api::is_true(conditions, "Ready") && !job.ends_with("-initializer") ? 1 : 0;
     }
     return count;
+}
+
+Json progress_deadline_row(const ProgressDeadline& deadline) {
+    Json row =
+        Json::object({{"seconds", deadline.seconds}, {"action", deadline.action}, {"armed", deadline.armed}});
+    if (deadline.passes) row["passes"] = api::format_time(*deadline.passes);
+    if (!deadline.remark.empty()) row["remark"] = deadline.remark;
+    return row;
 }
 
 void note_unread(Json& document, const char* what, const std::string& why) {
@@ -79,10 +96,13 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     for (const api::Condition& each : job.conditions) document["conditions"].push_back(condition_row(each));
     if (const Json& metrics = seen.job["status"]["trainerStatus"]["metrics"]; metrics.is_array())
         document["progress"]["metrics"] = metrics;
+    if (const auto deadline = progress_deadline_of(seen, job, now))
+        document["progressDeadline"] = progress_deadline_row(*deadline);
     if (const auto restarts = seen.job_set.found["status"]["restarts"].as_int())
         document["restarts"] = *restarts;
     if (!job.queue.empty() && !brief.ended && !seen.workload.is_unread())
         document["queueStanding"] = queue_standing(seen.workload.found).text;
+    for (const PolicyRefusal& each : policy_refusals(seen)) document["refused"].push_back(refusal_row(each));
     document["pods"] = Json::array();
     for (const Json& pod : seen.pods.found) document["pods"].push_back(pod_row(pod, now));
     document["events"] = Json::array();

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "api/yaml.hpp"
 #include "cluster/session.hpp"
 #include "explain/collect.hpp"
 #include "explain/document.hpp"
@@ -41,7 +42,7 @@ public:
         std::string version = version_of(seen, now);
         if (!shown.is_terminal && version == version_) return true;
         const bool first = std::exchange(version_, std::move(version)).empty();
-        const std::string text = explain(seen, now, shown.colours);
+        const std::string text = explain(seen, now, shown);
         if (shown.is_terminal && watch_) return cli::print((first ? "\x1b[2J" : "") + frame(text, shown));
         return cli::print((first ? "" : "\n") + text);
     }
@@ -57,8 +58,11 @@ kube::Async<net::Output> show(Session& session, api::ObjectKey key, const Explai
     std::string trouble;
     for (bool again = false;; again = true) {
         const auto seen = co_await collect(session.server, key, settings.lease);
-        if (seen && settings.format == ExplainFormat::json) {
-            co_return net::Output{.out = api::to_json(explain_document(*seen, session.now())) + "\n"};
+        if (seen && settings.format != ExplainFormat::text) {
+            const api::Json document = explain_document(*seen, session.now());
+            const bool is_json = settings.format == ExplainFormat::json;
+            net::Output output = {.out = is_json ? api::to_json(document) + "\n" : api::to_yaml(document)};
+            co_return std::move(output);
         } else if (seen) {
             trouble.clear();
             if (!printer.print(*seen, session.now()))
@@ -86,9 +90,10 @@ kube::Async<net::Output> explain_job(Session& session, const ExplainSettings& se
 void add_options(net::Options& options, ExplainSettings& settings) {
     options.add_argument("NAMESPACE/NAME", settings.train_job,
                          "which TrainJob; a NAME alone is one of --namespace");
-    options.add_choice("output", settings.format,
-                       {{"text", ExplainFormat::text}, {"json", ExplainFormat::json}},
-                       "a screen, or a document for programs");
+    options.add_choice(
+        "output", settings.format,
+        {{"text", ExplainFormat::text}, {"json", ExplainFormat::json}, {"yaml", ExplainFormat::yaml}},
+        "a screen, or a document for programs");
     options.shorten("output", 'o');
     options.add("watch", settings.watch,
                 "show it again whenever something has changed, until the TrainJob is gone");
@@ -101,7 +106,7 @@ void add_options(net::Options& options, ExplainSettings& settings) {
 
 api::Result<net::Output> explain(const ExplainSettings& settings) {
     if (auto checked = check_interval(settings.interval); !checked) return checked.error();
-    if (settings.watch && settings.format == ExplainFormat::json)
+    if (settings.watch && settings.format != ExplainFormat::text)
         return api::invalid("", "--watch shows a screen: leave out --output");
     return with_cluster(settings.cluster, "explain",
                         [&](Session& session) { return explain_job(session, settings); });

@@ -9,7 +9,7 @@
 /// user.
 namespace cli {
 
-enum class ExplainFormat { text, json };
+enum class ExplainFormat { text, json, yaml };
 
 struct ExplainSettings {
     std::string train_job = {};  ///< NAMESPACE/NAME, or a name

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
@@ -11,6 +12,8 @@
 #include "explain/happenings.hpp"
 #include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
+#include "explain/policy_refusals.hpp"
+#include "explain/progress.hpp"
 #include "explain/workload.hpp"
 #include "job/brief.hpp"
 #include "lifecycle/conditions.hpp"
@@ -121,20 +124,6 @@ void tell_queue(const api::TrainJob& job, const ReadResult<Json>& workload, Scre
                            Tone::held);
     const QueueStanding standing = queue_standing(workload.found);
     screen.line("Queue", job.queue + ": " + standing.text, standing.tone);
-}
-
-void tell_progress(const Json& job, bool ended, api::Time now, Screen& screen) {
-    const Progress progress = progress_of(job);
-    if (!progress.reported) return;
-    std::string text = progress.percent ? std::to_string(*progress.percent) + "%" : "";
-    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-    const auto left = remaining_time(progress, now);
-    if (left && !ended) add(format_duration(*left) + " left");
-    for (const Json& metric : job["status"]["trainerStatus"]["metrics"].items())
-        add(text_of(metric["name"]) + " " + text_of(metric["value"]));
-    const bool stale = !ended && now - *progress.reported > stale_report;
-    add((stale ? "nothing reported since " : "reported ") + ago(*progress.reported, now));
-    screen.line("Progress", text, stale ? Tone::held : Tone::plain);
 }
 
 // What the reconciler would decide on.
@@ -306,18 +295,23 @@ PodsRun pods_run(const ReadResult<std::vector<Json>>& pods) {
     return any ? PodsRun::yes : PodsRun::no;
 }
 
-std::string explain(const RelatedObjects& seen, api::Time now, Colours colours) {
+std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal) {
     const api::TrainJob job = api::parse_train_job(seen.job);
     const auto read = seen.snapshot.found.is_null() ? api::Result<Json>(Json())
                                                     : runtime::read_snapshot(seen.snapshot.found, job);
     const Json* snapshot = read && !read->is_null() ? &*read : nullptr;
 
-    Screen screen(colours);
+    Screen screen(terminal.colours);
     tell_state(job, seen, now, screen);
+    std::string_view heading = "Refused";
+    for (const PolicyRefusal& each : policy_refusals(seen))
+        screen.line(std::exchange(heading, ""), text_of(each), Tone::bad);
     tell_lease(job, seen, now, screen);
     tell_queue(job, seen.workload, screen);
-    tell_progress(seen.job, api::terminal_condition(job) != nullptr, now, screen);
     const lifecycle::Observed observed = observed_of(job, seen.runtime, snapshot);
+    const char* of_progress = "Progress";
+    for (const Line& line : progress_lines(seen, observed, now, terminal))
+        screen.line(std::exchange(of_progress, ""), line.text, line.tone);
     tell_deadline(observed, now, screen);
     tell_time_to_live(observed, seen.runtime, now, screen);
     tell_runtime(job, seen.runtime, snapshot, screen);

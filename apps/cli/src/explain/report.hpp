@@ -7,7 +7,7 @@
 #include "api/time.hpp"
 #include "job/standing.hpp"
 #include "text/duration.hpp"
-#include "text/tone.hpp"
+#include "text/terminal.hpp"
 
 namespace cli {
 
@@ -31,6 +31,9 @@ struct RelatedObjects {
     ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and its objects, in any order
     api::ObjectKey lease_key = {};
     ReadResult<api::Json> lease = {};  ///< of the reconcilers
+    api::ObjectKey progress_lease_key = {};
+    /// Of the servers of progress; only of a TrainJob with a progress deadline.
+    ReadResult<api::Json> progress_lease = {};
 };
 
 /// Returns whether Pods run or have succeeded, by the Pods themselves: the status of a JobSet does not show
@@ -38,8 +41,8 @@ struct RelatedObjects {
 PodsRun pods_run(const ReadResult<std::vector<api::Json>>& pods);
 
 /// Returns one screen for users: state and reason, deadline and time to live, runtime and its changes,
-/// JobSet, Pods with their problems, latest events. Texts of objects are shown without control characters,
-/// which terminals would interpret.
-std::string explain(const RelatedObjects& seen, api::Time now, Colours colours);
+/// JobSet, Pods with their problems, latest events; on a terminal with a bar of the progress. Texts of
+/// objects are shown without control characters, which terminals would interpret.
+std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal);
 
 }  // namespace cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "api/train_job_reader.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/state.hpp"
@@ -16,11 +17,8 @@ using api::Json;
 // A list has room for the beginning of a message; `explain` shows all of it.
 constexpr std::size_t longest_message = 500;
 
-// Cuts between characters of UTF-8.
 std::string beginning_of(const std::string& text) {
-    std::size_t end = std::min(text.size(), longest_message);
-    while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return text.substr(0, end);
+    return std::string(api::first_bytes(text, longest_message));
 }
 
 // Initializers do not count as nodes of the training.
@@ -80,10 +78,14 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runti
 
 Progress progress_of(const Json& train_job) {
     const Json& status = train_job["status"]["trainerStatus"];
-    const auto reported = api::parse_time(status["lastUpdatedTime"].as_string());
+    const auto time = [&status](const char* name) {
+        const auto read = api::parse_time(status[name].as_string());
+        return read ? std::optional(*read) : std::nullopt;
+    };
     return {.percent = status["progressPercentage"].as_int(),
             .remaining = status["estimatedRemainingSeconds"].as_int(),
-            .reported = reported ? std::optional(*reported) : std::nullopt};
+            .reported = time("lastUpdatedTime"),
+            .advanced = time("lastProgressTime")};
 }
 
 std::optional<std::chrono::seconds> remaining_time(const Progress& progress, api::Time now) {

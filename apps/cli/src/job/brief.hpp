@@ -16,6 +16,7 @@ struct Progress {
     std::optional<std::int64_t> percent = {};
     std::optional<std::int64_t> remaining = {};  ///< seconds, counted from `reported`
     std::optional<api::Time> reported = {};
+    std::optional<api::Time> advanced = {};  ///< when the last report of progress arrived
 };
 
 /// Reports that are older than this are stale.

@@ -76,14 +76,23 @@ kube::Async<std::vector<Brief>> read_jobs(kube::ApiServer& server, Selection sel
     if (selection.keys.empty()) {
         ListQuery query = {.resource = resources::train_jobs, .ns = selection.ns, .labels = selection.labels};
         auto jobs = co_await read_list<Brief>(server, std::move(query), convert);
-        if (!jobs) co_return advised(jobs.error());
+        if (!jobs) {
+            api::Error error = jobs.error();
+            api::ObjectKey none;
+            error = co_await advised_by(server, std::move(error), std::move(none));
+            co_return error;
+        }
         co_return std::move(*jobs);
     }
     std::vector<Brief> jobs;
     for (const api::ObjectKey& key : selection.keys) {
         kube::Request request = kube::get(resources::train_jobs, key);
         auto job = co_await kube::fetch(server, std::move(request));
-        if (!job) co_return advised(job.error(), key);
+        if (!job) {
+            api::Error error = job.error();
+            error = co_await advised_by(server, std::move(error), key);
+            co_return error;
+        }
         jobs.push_back(convert(std::move(*job)));
     }
     co_return std::move(jobs);

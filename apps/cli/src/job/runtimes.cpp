@@ -5,6 +5,7 @@
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"
+#include "api/text.hpp"
 
 namespace cli {
 namespace {
@@ -26,13 +27,6 @@ const Json& training_job(const Json& jobs) {
         if (job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer)
             return job;
     return node;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return result;
 }
 
 }  // namespace
@@ -58,7 +52,7 @@ std::int64_t gpus_per_node(const Json& of_runtime, const Json& per_node) {
         for (const char* kind : {"limits", "requests"})
             for (const auto& [name, quantity] : (*resources)[kind].members()) {
                 const auto parsed = api::parse_quantity(quantity);
-                const std::string key = lower(name);
+                const std::string key = api::to_lower(name);
                 if (parsed && key.find("gpu") != std::string::npos)
                     counts[key] = std::max<std::int64_t>(parsed->round_up(), 0);
             }

@@ -29,7 +29,7 @@ Standing standing_of(const api::TrainJob& job, PodsRun pods) {
             return lacks_verdict(job) ? Standing{"not created yet, retried", Tone::held}
                                       : Standing{"cannot be created", Tone::bad};
         case lifecycle::State::running: return standing_of(pods);
-        case lifecycle::State::suspended: return {"suspended", Tone::held};
+        case lifecycle::State::suspended: return {suspended_word, Tone::held};
         case lifecycle::State::complete: return {"complete", Tone::good};
         case lifecycle::State::failed: return {"failed", Tone::bad};
         case lifecycle::State::elsewhere: return {"managed by another controller", Tone::held};

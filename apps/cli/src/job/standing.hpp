@@ -15,6 +15,9 @@ struct Standing {
     Tone tone = Tone::plain;
 };
 
+/// The word for a suspended TrainJob, if no queue holds it.
+inline constexpr std::string_view suspended_word = "suspended";
+
 /// Returns the state of a TrainJob with a JobSet.
 Standing standing_of(PodsRun pods);
 

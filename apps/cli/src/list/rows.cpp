@@ -112,6 +112,7 @@ Json list_row(const Brief& job) {
     if (job.progress.percent) row["progress"]["percent"] = *job.progress.percent;
     if (job.progress.remaining) row["progress"]["remainingSeconds"] = *job.progress.remaining;
     if (job.progress.reported) row["progress"]["reported"] = api::format_time(*job.progress.reported);
+    if (job.progress.advanced) row["progress"]["advanced"] = api::format_time(*job.progress.advanced);
     set_text(row, "reason", job.reason);
     set_text(row, "message", job.message);
     set_text(row, "queue", job.queue);

@@ -103,7 +103,11 @@ private:
     kube::Async<bool> has_ended() {
         kube::Request request = kube::get(resources::train_jobs, key_);
         auto job = co_await kube::fetch(session_.server, std::move(request));
-        if (!job) co_return advised(job.error(), key_);
+        if (!job) {
+            api::Error error = job.error();
+            error = co_await advised_by(session_.server, std::move(error), key_);
+            co_return error;
+        }
         co_return api::terminal_condition(api::parse_train_job(*job)) != nullptr;
     }
 

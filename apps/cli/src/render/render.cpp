@@ -36,9 +36,9 @@ void look_at_schema(const InputObject& known, Rendered& rendered) {
     for (const std::string& field : known.unknown_fields)
         rendered.remarks += known.document->place(field) + ": warning: " + known.name() +
                             ": unknown field \"" + field + "\" is dropped\n";
-    for (const offline::Fault& fault : offline::validate_schema(known.object))
-        rendered.fail(known.document->place(fault.place) + ": " + known.name() +
-                      " would not be stored: " + fault.field + ": " + fault.message);
+    for (const api::StatusCause& error : offline::validate_schema(known.object))
+        rendered.fail(known.document->place(error.place) + ": " + known.name() +
+                      " would not be stored: " + error.field + ": " + error.message);
 }
 
 std::string hint(const InputObject& job, const offline::DocumentServer& server,

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
+#include "api/text.hpp"
 #include "text/width.hpp"
 
 namespace cli {
@@ -22,8 +24,7 @@ bool has_utf8(const ReadVariable& variable) {
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         std::string value = variable(name);
         if (value.empty()) continue;
-        std::transform(value.begin(), value.end(), value.begin(),
-                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        value = api::to_lower(value);
         return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
     }
     return false;
@@ -72,17 +73,24 @@ Terminal terminal() {
 }
 
 std::string frame(const std::string& text, const Terminal& terminal) {
-    std::string out = "\x1b[H";
-    std::size_t lines = 0;
+    std::vector<std::string> lines;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
-        // The last line stays empty: a line break there would scroll.
-        if (terminal.lines > 0 && ++lines >= terminal.lines) break;
-        const std::string line = text.substr(begin, end - begin);
-        out += (terminal.columns > 0 ? cut_line(line, terminal.columns) : line) + "\x1b[K\n";
+        lines.push_back(text.substr(begin, end - begin));
         begin = end + 1;
     }
-    return out + "\x1b[J";
+    // The last line stays empty: a line break there would scroll.
+    const std::size_t room = terminal.lines > 0 ? std::max<std::size_t>(terminal.lines, 2) - 1 : lines.size();
+    if (lines.size() > room) {
+        const std::size_t left_out = lines.size() - room + 1;
+        lines.resize(room);
+        lines.back() = "and " + std::to_string(left_out) + " more lines";
+    }
+    // A terminal that knows mode 2026 shows the frame as one; others ignore that, and do without the cursor.
+    std::string out = "\x1b[?2026h\x1b[?25l\x1b[H";
+    for (const std::string& line : lines)
+        out += (terminal.columns > 0 ? cut_line(line, terminal.columns) : line) + "\x1b[K\n";
+    return out + "\x1b[J\x1b[?25h\x1b[?2026l";
 }
 
 bool print(std::string_view text) {

@@ -28,7 +28,7 @@ Terminal terminal_of(bool is_terminal, std::size_t columns, std::size_t lines, c
 Terminal terminal();
 
 /// Returns the bytes that replace the content of a terminal by `text`, without an empty screen in between.
-/// Omits what does not fit.
+/// Says how many lines do not fit.
 std::string frame(const std::string& text, const Terminal& terminal);
 
 /// Writes to standard output at once. Returns false if that fails, for example because the reader of a pipe

@@ -1,30 +1,12 @@
 #include "text/width.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
+
+#include "api/text.hpp"
 
 namespace cli {
 namespace {
-
-struct Character {
-    char32_t code = 0;
-    std::size_t bytes = 1;
-};
-
-Character first_of(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text[0]);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    if (length == 1 || length == 0 || length > text.size() || lead > 0xF4)
-        return {.code = lead < 0x80 ? lead : U'?'};
-    char32_t code = lead & (0x7Fu >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        if ((byte & 0xC0) != 0x80) return {.code = U'?'};
-        code = (code << 6) | (byte & 0x3F);
-    }
-    return {.code = code, .bytes = length};
-}
 
 struct Range {
     char32_t first, last;
@@ -53,15 +35,17 @@ bool has(const Range (&ranges)[size], char32_t code) {
 
 std::size_t width_of(char32_t code) { return has(none, code) ? 0 : has(two, code) ? 2 : 1; }
 
+// An invalid byte is printed as one character.
+std::size_t take_width(std::string_view& text) {
+    const char32_t c = api::take_character(text);
+    return c == api::invalid_character ? 1 : width_of(c);
+}
+
 }  // namespace
 
 std::size_t width_of(std::string_view text) {
     std::size_t width = 0;
-    while (!text.empty()) {
-        const Character next = first_of(text);
-        width += width_of(next.code);
-        text.remove_prefix(next.bytes);
-    }
+    while (!text.empty()) width += take_width(text);
     return width;
 }
 
@@ -70,11 +54,9 @@ std::string cut(std::string_view text, std::size_t columns) {
     if (columns == 0) return "";
     std::string_view rest = text;
     std::size_t width = 0;
-    while (!rest.empty()) {
-        const Character next = first_of(rest);
-        if (width + width_of(next.code) > columns - 1) break;
-        width += width_of(next.code);
-        rest.remove_prefix(next.bytes);
+    for (std::string_view after = text; !after.empty(); rest = after) {
+        width += take_width(after);
+        if (width > columns - 1) break;
     }
     return std::string(text.substr(0, text.size() - rest.size())) + "…";
 }

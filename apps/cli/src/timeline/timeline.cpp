@@ -37,7 +37,11 @@ kube::Async<Timeline> read_timeline(Session& session, api::ObjectKey key) {
     Timeline missing;
     kube::Request request = kube::get(resources::train_jobs, key);
     auto job = co_await kube::fetch(session.server, std::move(request));
-    if (!job) co_return advised(job.error(), key);
+    if (!job) {
+        api::Error error = job.error();
+        error = co_await advised_by(session.server, std::move(error), key);
+        co_return error;
+    }
     seen.job = std::move(*job);
     kube::Request job_set_request = kube::get(resources::job_sets, key);
     auto job_set = co_await kube::fetch(session.server, std::move(job_set_request));
@@ -71,6 +75,7 @@ kube::Async<net::Output> show(Session& session, const TimelineSettings& settings
     if (!key) co_return key.error();
     const auto timeline = co_await read_timeline(session, *key);
     if (!timeline) co_return timeline.error();
+    if (settings.svg == "-") co_return net::Output{.out = draw_svg(*timeline)};
     if (!settings.svg.empty()) {
         auto written = write_file(settings.svg, draw_svg(*timeline));
         if (!written) co_return written.error();
@@ -84,7 +89,8 @@ kube::Async<net::Output> show(Session& session, const TimelineSettings& settings
 void add_options(net::Options& options, TimelineSettings& settings) {
     options.add_argument("NAMESPACE/NAME", settings.train_job,
                          "which TrainJob; a NAME alone is one of --namespace");
-    options.add("svg", "FILE", settings.svg, "also draw it into this file, as a picture in SVG");
+    options.add("svg", "FILE", settings.svg,
+                "also draw it into this file, as a picture in SVG; - prints the picture instead");
     add_options(options, settings.cluster);
 }
 

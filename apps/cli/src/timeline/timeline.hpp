@@ -10,7 +10,7 @@ namespace cli {
 struct TimelineSettings {
     ClusterSettings cluster = {};
     std::string train_job = {};  ///< NAMESPACE/NAME, or a name
-    std::string svg = {};        ///< a file for the picture; empty: none
+    std::string svg = {};        ///< a file for the picture; "-": standard output; empty: none
 };
 
 /// `settings` must outlive the options.

@@ -131,7 +131,9 @@ kube::Async<net::Output> wait_in(Session& session, const WaitSettings& settings)
 Outcome outcome_of(Goal goal, const Brief& job) {
     if (!job.ended) {
         const bool runs = job.standing.word == standing_of(PodsRun::yes).word;
-        return goal == Goal::running && runs ? Outcome::reached : Outcome::waits;
+        const bool reached = (goal == Goal::running && runs) ||
+                             (goal == Goal::suspended && job.standing.word == suspended_word);
+        return reached ? Outcome::reached : Outcome::waits;
     }
     const bool wanted = goal == (job.complete ? Goal::complete : Goal::failed);
     return wanted ? Outcome::reached : Outcome::other_end;
@@ -139,7 +141,10 @@ Outcome outcome_of(Goal goal, const Brief& job) {
 
 void add_options(net::Options& options, WaitSettings& settings) {
     options.add_choice("for", settings.goal,
-                       {{"complete", Goal::complete}, {"failed", Goal::failed}, {"running", Goal::running}},
+                       {{"complete", Goal::complete},
+                        {"failed", Goal::failed},
+                        {"running", Goal::running},
+                        {"suspended", Goal::suspended}},
                        "what to wait for");
     options.add("timeout", "DURATION", settings.timeout, "how long to wait; 0s is without a limit");
     options.add("interval", "DURATION", settings.interval, "how often to read the TrainJobs; at least 100ms");

@@ -2,10 +2,10 @@
 #include "job/targets.hpp"
 #include "net/process/run_main.hpp"
 
-/// `kubectl trainjob wait`: until TrainJobs run, complete or fail.
+/// `kubectl trainjob wait`: until TrainJobs run, are suspended, complete or fail.
 namespace cli {
 
-enum class Goal { complete, failed, running };
+enum class Goal { complete, failed, running, suspended };
 
 /// Exit statuses.
 enum class Outcome { waits = -1, reached = 0, other_end = 3, gone = 4, timeout = 5 };

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds soon = 100ms;  // after a write: read the present state
 constexpr milliseconds after_conflict = 300ms;
-constexpr milliseconds after_trouble = 2s;
+constexpr milliseconds after_error = 2s;
 constexpr milliseconds longest_interval = 30s;
 constexpr milliseconds shortest_interval = 1s;
 
@@ -32,7 +32,7 @@ net::Task<> ProgressCertificateRotator::run() {
     for (;;) {
         const auto outcome = co_await look();
         note(outcome);
-        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : std::min(interval_, after_trouble)));
+        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : std::min(interval_, after_error)));
     }
 }
 
@@ -60,8 +60,8 @@ net::Async<ProgressCertificateRotator::Wait> ProgressCertificateRotator::look() 
 }
 
 void ProgressCertificateRotator::note(const api::Result<Wait>& outcome) {
-    const std::string trouble = outcome ? "" : api::describe(outcome.error());
-    if (trouble == std::exchange(trouble_, trouble)) return;
+    const std::string error = outcome ? "" : api::describe(outcome.error());
+    if (error == std::exchange(error_, error)) return;
     if (outcome)
         log_.info("the certificate for progress is taken care of again");
     else

@@ -47,7 +47,7 @@ private:
     Wait interval_;
     std::string shown_ = {};
     std::atomic<bool> in_use_ = false;
-    std::string trouble_ = {};
+    std::string error_ = {};
 };
 
 }  // namespace webhook

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 constexpr auto soon = 100ms;  // after a write: read the present state
 constexpr auto after_conflict = 300ms;
 // Calls may fail until then: an installation or a permission is missing.
-constexpr milliseconds after_trouble = 2s;
+constexpr milliseconds after_error = 2s;
 // API servers read a changed configuration by a watch, normally within milliseconds.
 constexpr milliseconds longest_settling = 10s;
 constexpr milliseconds longest_interval = 30s;
@@ -64,7 +64,7 @@ net::Task<> CertificateRotator::run() {
     for (;;) {
         const auto outcome = co_await rotate();
         note(outcome);
-        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : std::min(interval_, after_trouble)));
+        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : std::min(interval_, after_error)));
     }
 }
 
@@ -165,12 +165,12 @@ net::Async<> CertificateRotator::write_certificate(api::Json secret, ServingCert
 // If the file is broken, the former one stays: a renewed certificate is used all the same.
 api::Result<std::string> CertificateRotator::client_ca() {
     auto read = read_client_ca(options_.client_ca_file);
-    const std::string trouble = read ? "" : api::describe(read.error());
-    const bool is_news = trouble != std::exchange(client_ca_trouble_, trouble);
+    const std::string error = read ? "" : api::describe(read.error());
+    const bool has_changed = error != std::exchange(client_ca_error_, error);
     if (read) {
-        if (is_news) log_.info("the client CA file is usable again");
+        if (has_changed) log_.info("the client CA file is usable again");
         client_ca_ = std::move(*read);
-    } else if (client_ca_ && is_news) {
+    } else if (client_ca_ && has_changed) {
         log_.error("the client CA file is not usable, the former CAs stay in use", {{"error", read.error()}});
     }
     if (!client_ca_) return read.error();
@@ -231,8 +231,8 @@ CertificateRotator::Wait CertificateRotator::time_after_write(const std::string&
 }
 
 void CertificateRotator::note(const api::Result<Wait>& outcome) {
-    const std::string trouble = outcome ? "" : api::describe(outcome.error());
-    if (trouble == std::exchange(trouble_, trouble)) return;
+    const std::string error = outcome ? "" : api::describe(outcome.error());
+    if (error == std::exchange(error_, error)) return;
     if (outcome)
         log_.info("the certificate is taken care of again");
     else

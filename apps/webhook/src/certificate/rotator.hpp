@@ -77,8 +77,8 @@ private:
     kube::SteadyTime written_at_ = {};
     int times_written_ = 0;
     std::optional<std::string> client_ca_ = {};  // the last valid one
-    std::string client_ca_trouble_ = {};         // the last log line
-    std::string trouble_ = {};                   // and for everything else
+    std::string client_ca_error_ = {};           // the last log line
+    std::string error_ = {};                     // and for everything else
 };
 
 }  // namespace webhook

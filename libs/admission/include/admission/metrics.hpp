@@ -47,7 +47,7 @@ public:
     /// Counts warnings, once for each of their rules.
     void count_warnings(const Route& route, const api::Warnings& warnings);
     /// Counts api::Verdict::restored.
-    void count_restored(const std::vector<std::string_view>& causes);
+    void count_restored(const std::vector<api::RestoredField>& fields);
 
 private:
     static constexpr std::size_t cause_count = 6;
@@ -61,7 +61,7 @@ private:
                      const std::vector<api::RuleId>& rules);
 
     net::Metrics& metrics_;
-    std::map<std::string_view, net::Counter> restored_;
+    std::map<api::RestoredField, net::Counter> restored_;
     std::vector<Series> series_;  // one per route, and one for all other paths
 };
 

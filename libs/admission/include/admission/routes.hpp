@@ -11,10 +11,10 @@ namespace admission {
 struct Route {
     std::string_view path;
     std::string_view kind;  ///< the only kind of the path, of our group and version
-    /// Returns the objects that `judge` needs; nullptr: nothing but the request.
+    /// Returns the objects that `review` needs; nullptr: nothing but the request.
     runtime::RequiredInputs (*lookups)(const api::AdmissionRequest& request);
     /// Returns the verdict. Keeps the parts of the request that the answer needs.
-    api::Verdict (*judge)(api::AdmissionRequest& request, const ReviewContext& with);
+    api::Verdict (*review)(api::AdmissionRequest& request, const ReviewContext& with);
     bool reviews_deletions = false;
 };
 

@@ -54,7 +54,7 @@ public:
 
 private:
     struct Known {
-        AuthResult standing = {};
+        AuthResult result = {};
         kube::SteadyTime until = {};
     };
     /// In the order of their results, which is the order of their expiry.
@@ -66,9 +66,9 @@ private:
 
     net::Async<AuthResult> review(std::string token);
     std::optional<AuthResult> recall(const net::Digest& digest);
-    void remember(const net::Digest& digest, AuthResult standing);
+    void remember(const net::Digest& digest, AuthResult result);
     void note(const api::Error* error);
-    Memory& memory_of(AuthResult standing) { return standing == AuthResult::admitted ? admitted_ : refused_; }
+    Memory& memory_of(AuthResult result) { return result == AuthResult::admitted ? admitted_ : refused_; }
 
     kube::ApiServer& server_;
     kube::Clock& clock_;

@@ -39,13 +39,20 @@ struct Denial {
     FieldErrors causes = {};
 };
 
+/// A field that a writer had lost, for metrics: literals.
+struct RestoredField {
+    std::string_view field = {};  ///< "trainer", "runtimePatches" (an entry), another member of `spec`
+    std::string_view cause = {};  ///< of the loss: "typed_client" or "reapply"
+
+    auto operator<=>(const RestoredField&) const = default;
+};
+
 /// The verdict of an admission review. Without a denial and a patch the object is allowed unchanged.
 struct Verdict {
     std::optional<Denial> denial = {};
     std::vector<Json> patch = {};  ///< RFC 6902 operations; of mutating webhooks only
     Warnings warnings = {};
-    /// For each field that `patch` restores, the cause of its loss, for metrics: literals.
-    std::vector<std::string_view> restored = {};
+    std::vector<RestoredField> restored = {};  ///< what `patch` restores
 
     bool allowed() const { return !denial; }
 };

@@ -6,6 +6,7 @@
 
 #include "api/condition.hpp"
 #include "api/meta.hpp"
+#include "api/progress.hpp"
 #include "api/run_policy.hpp"
 #include "api/time.hpp"
 
@@ -65,13 +66,15 @@ struct TrainJob {
     std::string managed_by = {};
     std::string queue = {};           ///< the label kueue.x-k8s.io/queue-name
     bool is_multikueue_copy = false;  ///< the label kueue.x-k8s.io/multikueue-origin is set
-    Json spec = {};                   ///< all of `spec`, as stored
+    ProgressAnnotations progress_annotations = {};
+    Json spec = {};  ///< all of `spec`, as stored
     std::vector<Condition> conditions = {};
     std::vector<JobStatus> jobs_status = {};
     std::optional<RunPolicy> run_policy = {};  ///< `status.runPolicy`
     std::optional<Time> start_time = {};
     std::optional<Time> completion_time = {};
     Restarts restarts = {};  ///< `status.restarts` and `status.restartsCountTowardsMax`
+    TrainerStatus trainer_status = {};
 };
 
 /// Reads a TrainJob of any shape. The schema of the API rejects invalid ones; older objects must not crash a

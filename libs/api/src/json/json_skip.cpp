@@ -3,12 +3,12 @@
 #include <cstring>
 #include <string_view>
 
+#include "api/json_reader.hpp"
+#include "api/text.hpp"
 #include "json/json_words.hpp"
 
 namespace api {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 const char* skip_word(const char* at, std::string_view word) {
     return std::strncmp(at, word.data(), word.size()) == 0 ? at + word.size() : nullptr;
@@ -70,6 +70,21 @@ const char* skip_json(const char* text, std::size_t levels) {
         case 'n': return skip_word(text, "null");
         default: return skip_integer(text);
     }
+}
+
+std::size_t count_values(std::string_view json) {
+    std::size_t count = 1;
+    for (const char c : json)
+        count += static_cast<std::size_t>(c == ',') + static_cast<std::size_t>(c == ':') +
+                 static_cast<std::size_t>(c == '[') + static_cast<std::size_t>(c == '{');
+    return count;
+}
+
+std::size_t count_tree_values(const Json& value) {
+    std::size_t count = 1;
+    for (const Json& item : value.items()) count += count_tree_values(item);
+    for (const auto& [key, member] : value.members()) count += 1 + count_tree_values(member);
+    return count;
 }
 
 }  // namespace api

@@ -10,10 +10,10 @@
 #include <iterator>
 
 #include "api/json_reader.hpp"
+#include "api/text.hpp"
 #include "json/json_skip.hpp"
 #include "json/json_words.hpp"
 #include "json/number.hpp"
-#include "text/utf8.hpp"
 
 namespace api {
 namespace {
@@ -295,7 +295,7 @@ Error broken_at(std::size_t byte, const std::string& why) {
 
 Result<Json> read(std::string_view text, JsonPaths omit, Scratch& scratch) {
     // Checked at once and by words: RapidJSON's own check is by bytes.
-    if (const auto at = utf8::find_broken(text); at != text.npos) return broken_at(at, "not UTF-8");
+    if (const auto at = find_invalid_character(text); at != text.npos) return broken_at(at, "not UTF-8");
     // RapidJSON is fastest on zero-terminated text that it may decode in place.
     scratch.text.assign(text).append(1 + bytes_beyond, '\0');
     Text stream(scratch.text.data());

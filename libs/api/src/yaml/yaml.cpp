@@ -6,15 +6,13 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
-
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "api/located_yaml.hpp"
-#include "text/utf8.hpp"
-#include "yaml/yaml_scalar.hpp"
-#include "yaml/yaml_tokens.hpp"
+#include "api/text.hpp"
+#include "yaml/yaml_parts.hpp"
 
 namespace api {
 namespace {
@@ -81,11 +79,11 @@ std::string key_text(const YAML::Mark& mark, const Json& key) {
 // yaml-cpp writes the escapes \N and \_ as the bytes 0x85 and 0xA0, which are two bytes each in UTF-8. No
 // other bytes can be wrong: the whole text has been checked.
 std::string repaired(const std::string& scalar) {
-    if (utf8::find_broken(scalar) == std::string::npos) return scalar;
+    if (find_invalid_character(scalar) == std::string::npos) return scalar;
     std::string text;
     for (std::string_view rest = scalar; !rest.empty();) {
         const std::string_view before = rest;
-        if (utf8::take(rest) == utf8::broken) text += '\xC2';
+        if (take_character(rest) == invalid_character) text += '\xC2';
         text.append(before.substr(0, before.size() - rest.size()));
     }
     return text;
@@ -278,14 +276,14 @@ std::optional<Error> find_unprintable(std::string_view text) {
     int line = 0;
     int column = 0;
     while (!text.empty()) {
-        const char32_t c = utf8::take(text);
+        const char32_t c = take_character(text);
         const bool printable = c == '\t' || c == '\n' || c == '\r' || c == 0x85 ||
-                               (!utf8::is_control(c) && c != 0xFEFF && c != 0xFFFE && c != 0xFFFF);
-        if (c == utf8::broken || !printable) {
+                               (!is_control(c) && c != 0xFEFF && c != 0xFFFE && c != 0xFFFF);
+        if (c == invalid_character || !printable) {
             YAML::Mark mark;
             mark.line = line;
             mark.column = column;
-            return at_mark(mark, c == utf8::broken ? "not valid UTF-8" : "a control character");
+            return at_mark(mark, c == invalid_character ? "not valid UTF-8" : "a control character");
         }
         line = c == '\n' ? line + 1 : line;
         column = c == '\n' ? 0 : column + 1;

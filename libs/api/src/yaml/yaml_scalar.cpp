@@ -1,4 +1,4 @@
-#include "yaml/yaml_scalar.hpp"
+#include "yaml/yaml_parts.hpp"
 
 #include <algorithm>
 #include <charconv>

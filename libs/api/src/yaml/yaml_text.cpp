@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/text.hpp"
 #include "api/yaml.hpp"
-#include "text/utf8.hpp"
-#include "yaml/yaml_scalar.hpp"
+#include "yaml/yaml_parts.hpp"
 
 namespace api {
 namespace {
@@ -15,13 +15,13 @@ constexpr std::size_t max_simple_key = 1000;
 
 // Characters that must be escaped, also in quotes: line breaks that readers fold, and invalid ones.
 bool needs_escape(char32_t c) {
-    return utf8::is_control(c) || c == 0x2028 || c == 0x2029 || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF ||
-           c == utf8::broken;
+    return is_control(c) || c == 0x2028 || c == 0x2029 || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF ||
+           c == invalid_character;
 }
 
 bool all_of(std::string_view text, auto predicate) {
     while (!text.empty())
-        if (!predicate(utf8::take(text))) return false;
+        if (!predicate(take_character(text))) return false;
     return true;
 }
 
@@ -56,17 +56,17 @@ bool is_safe_literal(std::string_view text) {
 }
 
 std::string escaped(char32_t c) {
-    if (c == utf8::broken) c = 0xFFFD;
+    if (c == invalid_character) c = 0xFFFD;
     char text[12];
     std::snprintf(text, sizeof text, c < 0x100 ? "\\x%02x" : "\\u%04x", static_cast<unsigned>(c));
     return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string double_quoted(std::string_view text) {
     std::string out = "\"";
     while (!text.empty()) {
         const std::string_view before = text;
-        const char32_t c = utf8::take(text);
+        const char32_t c = take_character(text);
         if (c == '\n')
             out += "\\n";
         else if (c == '\t')
@@ -84,7 +84,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string on_one_line(std::string_view text) {
-    return is_safe_plain(text) ? std::string(text) : quoted(text);
+    return is_safe_plain(text) ? std::string(text) : double_quoted(text);
 }
 
 class Writer {

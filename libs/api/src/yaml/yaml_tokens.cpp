@@ -1,4 +1,4 @@
-#include "yaml/yaml_tokens.hpp"
+#include "yaml/yaml_parts.hpp"
 
 #include <array>
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "api/object_key.hpp"
+#include "controller/reconcile/progress_settings.hpp"
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
 #include "runtime/gates.hpp"
@@ -30,5 +31,9 @@ api::Result<> check(const BuildSettings& settings);
 /// is empty outside of a Pod.
 std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,
                                                       const std::string& pod_namespace);
+
+/// Returns what the gates TrainJobStatus and TrainJobProgressDeadline turn on. The Lease of the server is in
+/// the namespace of its Secret. `pod_namespace` as above.
+ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace);
 
 }  // namespace controller

@@ -7,6 +7,7 @@
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "cache/owner.hpp"
+#include "cache/reported_progress.hpp"
 #include "lifecycle/observed.hpp"
 
 namespace controller {
@@ -108,31 +109,13 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     return index;
 }
 
-std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
-    // Most of the object, which is not needed here and so not copied.
-    Json* const spec_in_object = object.find("spec");
-    Json spec = spec_in_object ? std::move(*spec_in_object) : Json();
-    api::TrainJob job = api::parse_train_job(object);
-    job.runtime_ref = api::parse_runtime_ref(spec);
-    job.suspend = std::as_const(spec)["suspend"].bool_or(false);
-    job.managed_by = std::as_const(spec)["managedBy"].as_string();
-    const lifecycle::State state = lifecycle::state_of(job);
-    const bool goes_on = !api::terminal_condition(job);
-    // Nothing is built for an ended TrainJob or one of another controller, and it may exist for months.
-    const bool at_rest = !goes_on || state == lifecycle::State::elsewhere;
-    if (at_rest)
-        keep_only(&spec,
-                  {"runtimeRef", "suspend", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "managedBy"});
-    if (spec_in_object) *spec_in_object = std::move(spec);
-    keep_what_decisions_need(object, {"generation", "creationTimestamp", "deletionTimestamp"});
-    keep_only(object.find("status"), {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime",
-                                      "restarts", "restartsCountTowardsMax"});
-    const bool is_abridged = at_rest && abridge_status(object);
-    return Cache::TrainJobIndex{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
-                                .expects_job_set = goes_on && lifecycle::had_job_set(job),
-                                .is_held = goes_on && job.suspend,
-                                .is_abridged = is_abridged,
-                                .state = state};
+void keep_progress_annotations(Json& object, bool wanted) {
+    Json* const metadata = object.find("metadata");
+    if (!metadata) return;
+    if (wanted)
+        keep_only(metadata->find("annotations"),
+                  {api::progress_seconds_annotation, api::progress_action_annotation});
+    if (!wanted || std::as_const(*metadata)["annotations"].empty()) metadata->erase("annotations");
 }
 
 // Volcano makes PodGroups for all Pods.
@@ -152,6 +135,11 @@ Change change_of(Change::Of of, const auto* entry) {
     return {.of = of, .resource_version = entry->object.resource_version()};
 }
 
+bool is_report(const auto* before, const auto* after) {
+    return before && after && before->object.uid() == after->object.uid() &&
+           is_mere_report(before->index.progress, after->index.progress);
+}
+
 Json tree_of(const kube::StoredObject& object) { return api::parse_json(object.bytes()).value(); }
 
 }  // namespace
@@ -166,13 +154,12 @@ const api::JsonPaths Cache::omitted_of_job_sets = parts_of_job_sets;
 Cache::Cache(OnChange enqueue, kube::Namespaces namespaces, const runtime::Pipeline& pipeline)
     : namespaces_(std::move(namespaces)),
       on_change_(std::move(enqueue)),
-      train_jobs_(
-          transform_train_job,
-          [this](const auto& key, auto* before, auto* after) {
-              note(key, before, after);
-              on_change_(key, change_of(Change::Of::train_job, after));
-          },
-          namespaces_),
+      train_jobs_([this](Json& object) { return transform_train_job(object); },
+                  [this](const auto& key, auto* before, auto* after) {
+                      note(key, before, after);
+                      if (!is_report(before, after)) on_change_(key, change_of(Change::Of::train_job, after));
+                  },
+                  namespaces_),
       job_sets_(
           transform_job_set,
           [this](const auto& key, auto* before, auto* after) { enqueue_owner(key, before, after); },
@@ -210,6 +197,37 @@ std::optional<Cache::RuntimeIndex> Cache::transform_runtime(Json& object) const 
     for (std::size_t i = 0; i < owned_kinds_.size(); ++i)
         if (owned_kinds_[i].plugin->is_on(runtime)) index.owned_kinds |= std::uint64_t{1} << i;
     return index;
+}
+
+Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
+    // Most of the object, which is not needed here and so not copied.
+    Json* const spec_in_object = object.find("spec");
+    Json spec = spec_in_object ? std::move(*spec_in_object) : Json();
+    api::TrainJob job = api::parse_train_job(object);
+    job.runtime_ref = api::parse_runtime_ref(spec);
+    job.suspend = std::as_const(spec)["suspend"].bool_or(false);
+    job.active_deadline_seconds = std::as_const(spec)["activeDeadlineSeconds"].as_int();
+    job.managed_by = std::as_const(spec)["managedBy"].as_string();
+    const lifecycle::State state = lifecycle::state_of(job);
+    const bool goes_on = !api::terminal_condition(job);
+    // Nothing is built for an ended TrainJob or one of another controller, and it may exist for months.
+    const bool at_rest = !goes_on || state == lifecycle::State::elsewhere;
+    if (at_rest)
+        keep_only(&spec,
+                  {"runtimeRef", "suspend", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "managedBy"});
+    const ProgressIndex progress = transform_progress(object, job, at_rest, progress_watch_, now_());
+    if (spec_in_object) *spec_in_object = std::move(spec);
+    keep_progress_annotations(object, !at_rest && progress_watch_ == lifecycle::ProgressWatch::deadlines);
+    keep_what_decisions_need(object, {"annotations", "generation", "creationTimestamp", "deletionTimestamp"});
+    keep_only(object.find("status"), {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime",
+                                      "restarts", "restartsCountTowardsMax", "trainerStatus"});
+    const bool is_abridged = at_rest && abridge_status(object);
+    return {.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
+            .expects_job_set = goes_on && lifecycle::had_job_set(job),
+            .is_held = goes_on && job.suspend,
+            .is_abridged = is_abridged,
+            .state = state,
+            .progress = progress};
 }
 
 std::optional<api::TrainJob> Cache::train_job(const api::ObjectKey& key) const {
@@ -267,9 +285,16 @@ bool Cache::synced_somewhere() const {
                        [this](const std::string& section) { return synced(section); });
 }
 
+void Cache::count(const TrainJobIndex& index, bool added) {
+    const auto change = [added](std::size_t& sum) { added ? ++sum : --sum; };
+    change(states_[static_cast<std::size_t>(index.state)]);
+    if (index.progress.stalled) change(stalled_[static_cast<std::size_t>(*index.progress.stalled)]);
+    if (index.progress.is_at_risk) change(at_risk_);
+}
+
 void Cache::note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after) {
-    if (before) --states_[static_cast<std::size_t>(before->index.state)];
-    if (after) ++states_[static_cast<std::size_t>(after->index.state)];
+    if (before) count(before->index, false);
+    if (after) count(after->index, true);
     const bool same_runtime = before && after && before->index.runtime_hash == after->index.runtime_hash;
     if (before && !same_runtime) users_of_runtimes_.erase({before->index.runtime_hash, &train_job});
     if (after && !same_runtime) users_of_runtimes_.emplace(after->index.runtime_hash, &train_job);

@@ -21,14 +21,14 @@ constexpr std::chrono::milliseconds deferral_step{250};
 // A server that answers that a TrainJob is gone, which the cache still has, may know less than the cache: it
 // may have come back from a backup. Then no event would start another reconcile.
 constexpr std::chrono::seconds until_cache_agrees{5};
-// Of a TrainJob, its runtime and its JobSet, that make a pass as dear again as a usual one: about what is
-// read, built and written within a millisecond.
+// Of a TrainJob, its runtime and its JobSet, that make a reconcile as dear again as a usual one: about what
+// is read, built and written within a millisecond.
 constexpr std::size_t bytes_of_a_cost = 8 * 1024;
-// What a pass may read without being charged for it (MeteredReads): the objects that its cost counts, with as
+// What a reconcile may read without being charged (MeteredReads): the objects that its cost counts, with as
 // many values as usual ones have, and a little more. Snapshots, keys and PodGroups mostly fit in.
 constexpr std::size_t weight_of_bytes = 2;
 constexpr std::size_t free_weight = 16 * 1024;
-// A pass for which that is not enough begins anew, and counts as dear.
+// A reconcile for which that is not enough begins anew, and counts as dear.
 constexpr std::size_t first_grant = 64 * 1024;
 constexpr std::size_t growth_of_grants = 4;
 // Those that wait for nothing end within the turn that starts them.
@@ -43,10 +43,11 @@ std::optional<kube::SteadyTime> earliest(std::optional<kube::SteadyTime> one,
 }  // namespace
 
 Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock, Cache& cache,
-                       Reconciler& pass, net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits)
+                       Reconciler& reconciler, net::Metrics& metrics, net::Log& log, Allowed allowed,
+                       Limits limits)
     : clock_(clock),
       cache_(cache),
-      reconciler_(pass),
+      reconciler_(reconciler),
       log_(log),
       allowed_(std::move(allowed)),
       queue_(static_cast<std::size_t>(limits.concurrency),
@@ -85,8 +86,8 @@ void Controller::enqueue(const api::ObjectKey& train_job, const Change& change) 
         }
         return;
     }
-    // There is nothing to be done for what is gone, and where no pass runs it would stay in the queue for
-    // good.
+    // There is nothing to be done for what is gone, and where no reconcile runs it would stay in the queue
+    // for good.
     if (!cache_.train_jobs().find(train_job)) return forget(train_job);
     if (is_own_write(train_job, change)) return;
     queue_.add(train_job, clock_.now());
@@ -120,22 +121,22 @@ bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
         return true;
     const bool ours = (change.of == Change::Of::train_job && change.resource_version == written.train_job) ||
                       (change.of == Change::Of::job_set && change.resource_version == written.job_set);
-    // No pass comes to forget what has been shown.
+    // No reconcile comes to forget what has been shown.
     if (ours) expectations_met(key, clock_.now());
     return ours;
 }
 
-// A pass has ended; without a report it is not known what it has done.
+// A reconcile has ended; without a report it is not known what it has done.
 void Controller::settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report) {
     const ConcurrentChanges changes = std::move(concurrent_changes_.extract(key).mapped());
-    const auto is_told = [&](const std::string& latest, std::string WrittenVersions::*own) {
+    const auto is_own_version = [&](const std::string& latest, std::string WrittenVersions::*own) {
         return latest.empty() || (report && report->settled && latest == report->written.*own);
     };
     const bool before_last = report && report->settled && !changes.latest.train_job.empty() &&
                              changes.latest.train_job == report->written.train_job_before;
     if (changes.of_others ||
-        !(before_last || is_told(changes.latest.train_job, &WrittenVersions::train_job)) ||
-        !is_told(changes.latest.job_set, &WrittenVersions::job_set))
+        !(before_last || is_own_version(changes.latest.train_job, &WrittenVersions::train_job)) ||
+        !is_own_version(changes.latest.job_set, &WrittenVersions::job_set))
         queue_.add(key, clock_.now());
 }
 
@@ -219,7 +220,7 @@ net::Task<> Controller::reconcile_one(api::ObjectKey key) {
     std::string bug;
     try {
         const kube::SteadyTime started = clock_.now();
-        const lifecycle::RetryState retry_state = episode_of(key, uid);
+        const lifecycle::RetryState retry_state = retry_state_of(key, uid);
         const std::size_t allowed = allowed_without_grant(key) + granted(key);
         const ReconcileResult report = co_await reconciler_.run(key, retry_state, allowed);
         settle_concurrent_changes(key, &report);
@@ -245,17 +246,17 @@ net::Task<> Controller::reconcile_one(api::ObjectKey key) {
     retries_.try_emplace(key).first->second.uid = uid;
     const kube::SteadyTime now = clock_.now();
     const auto wait = queue_.failed(key, now);
-    // finish() had come as far as giving the key back, perhaps without its next pass.
+    // finish() had come as far as giving the key back, perhaps without its next reconcile.
     if (wait == wait.zero()) queue_.add_after(key, now + kube::WorkQueue::first_backoff);
 }
 
-// By the caches, as the pass begins; "" if there is none (any more).
+// By the caches, as the reconcile begins; "" if there is none (any more).
 std::string Controller::uid_of(const api::ObjectKey& key) const {
     const auto* entry = cache_.train_jobs().find(key);
     return entry ? std::string(entry->object.uid()) : std::string();
 }
 
-lifecycle::RetryState Controller::episode_of(const api::ObjectKey& key, const std::string& uid) {
+lifecycle::RetryState Controller::retry_state_of(const api::ObjectKey& key, const std::string& uid) {
     const auto known = retries_.find(key);
     if (known == retries_.end()) return {};
     if (known->second.uid == uid) return known->second.retry_state;
@@ -289,7 +290,7 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
         retries_.erase(key);
     else
         retries_[key] = {uid, report.retry_state};
-    // Policy has said when to look again, backoff included. Only a server that asked for quiet is not to be
+    // The decision says when to requeue, backoff included. Only a server that asked for quiet is not to be
     // disturbed by events either.
     if (report.trouble && report.trouble->retry_after)
         queue_.failed(key, now, report.trouble->retry_after);
@@ -318,8 +319,8 @@ void Controller::allow_more(const api::ObjectKey& key, const ReconcileResult& re
     queue_.add_after(key, now);
 }
 
-// Whether the caches show what our last pass over this job wrote. If not, its decisions would be about the
-// past.
+// Whether the caches show what our last reconcile over this job wrote. If not, its decisions would be about
+// the past.
 bool Controller::expectations_met(const api::ObjectKey& key, kube::SteadyTime now) {
     const auto at = expectations_.find(key);
     if (at == expectations_.end()) return true;

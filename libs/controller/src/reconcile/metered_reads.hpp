@@ -6,15 +6,15 @@
 
 namespace controller {
 
-/// The API server as one pass reads it: counts what the answers weigh, since what tenants store where no
-/// watch looks (snapshots, Secrets, PodGroups, LimitRanges) may be as large as etcd takes it, and a pass
-/// holds trees of it. Thread rule: as that server.
+/// Forwards the reads of one reconcile and adds up the size of the responses. A reconcile holds trees of
+/// objects that tenants store and no watch cuts (snapshots, Secrets, PodGroups, LimitRanges), each as large
+/// as etcd stores. Thread rule: as that server.
 class MeteredReads final : public kube::ApiServer {
 public:
-    /// What all answers that one pass reads may weigh at most, whatever it was allowed; more is `too_large`.
+    /// The limit of the sum, whatever was allowed; more is `too_large`.
     static constexpr std::size_t most = 16 * 1024 * 1024;
 
-    /// Thrown by send(): the answer weighs more than the pass was allowed. It has not been kept.
+    /// Thrown by send() for a response above what was allowed. The response is dropped.
     struct Exceeded {};
 
     MeteredReads(kube::ApiServer& server, std::size_t allowed) : server_(server), allowed_(allowed) {}

@@ -11,7 +11,8 @@ namespace {
 const std::vector<double> bounds = {0, 1, 2, 5, 10, 30, 60, 300, 1800};
 // Of training: from half a minute to four weeks.
 const std::vector<double> long_bounds = {30, 120, 600, 3600, 14400, 43200, 86400, 259200, 604800, 2419200};
-constexpr std::array<const char*, 4> ends = {"complete", "failed", "deadline", "unsupported_runtime"};
+constexpr std::array<const char*, 5> ends = {"complete", "failed", "deadline", "unsupported_runtime",
+                                             "progress_deadline"};
 
 template <std::size_t size>
 std::array<net::Counter, size> counters(net::Metrics& metrics, const char* name, const char* help,
@@ -52,14 +53,15 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
     done_ = reconciles[0];
     failed_ = reconciles[1];
     exceptions_ = reconciles[2];
-    const auto requeues = counters<8>(
-        metrics, "signalbox_requeues_total", "Requeues for a certain time, by reason.", "reason",
-        {"failure", "deadline", "ttl", "clean_up", "stall", "retry_after", "exception", "stale_cache"});
+    const auto requeues =
+        counters<9>(metrics, "signalbox_requeues_total", "Requeues for a certain time, by reason.", "reason",
+                    {"failure", "deadline", "ttl", "clean_up", "stall", "progress", "retry_after",
+                     "exception", "stale_cache"});
     std::copy_n(requeues.begin(), requeues_.size(), requeues_.begin());
-    retry_after_ = requeues[5];
-    after_exception_ = requeues[6];
-    deferred_ = requeues[7];
-    ends_ = counters<4>(metrics, "signalbox_train_jobs_ended_total", "TrainJobs that have ended, by how.",
+    retry_after_ = requeues[6];
+    after_exception_ = requeues[7];
+    deferred_ = requeues[8];
+    ends_ = counters<5>(metrics, "signalbox_train_jobs_ended_total", "TrainJobs that have ended, by how.",
                         "end", ends);
     ttl_deletions_ =
         counters<2>(metrics, "signalbox_ttl_deletions_total",
@@ -69,6 +71,9 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
         counters<2>(metrics, "signalbox_ttl_held_total",
                     "TrainJobs that stay although by the caches their time to live has passed, by why.",
                     "why", {"multikueue", "live"});
+    restarts_ = counters<2>(metrics, "signalbox_restarts_total",
+                            "Restarts of TrainJobs after failures, by whether they count towards a maximum.",
+                            "counted", {"true", "false"});
     for (std::size_t i = 0; i < ends.size(); ++i)
         run_[i] = metrics.histogram("signalbox_run_seconds",
                                     "From the last start of a TrainJob to its end, by how it ended.",
@@ -93,6 +98,8 @@ void ReconcileMetrics::count_milestones(const lifecycle::Measurements& made) {
     observe(deadline_late_, made.deadline_late);
     observe(ttl_late_, made.ttl_late);
     observe(wait_, made.wait);
+    restarts_[0].add(static_cast<double>(made.restarted.counted));
+    restarts_[1].add(static_cast<double>(made.restarted.all - made.restarted.counted));
     if (made.end) observe(run_[static_cast<std::size_t>(*made.end)], made.run);
     if (made.expired) ttl_deletions_[static_cast<std::size_t>(*made.expired)].add();
     if (made.held) ttl_held_[static_cast<std::size_t>(*made.held)].add();

@@ -31,15 +31,6 @@ api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
     return {train_job.ns, runtime::snapshot_name(train_job.name)};
 }
 
-kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
-                                           api::ObjectKey key, api::JsonPaths omit) {
-    kube::Request request = kube::get(resource, key);
-    auto object = co_await kube::fetch(server, std::move(request), omit);
-    if (object) co_return std::move(*object);
-    if (object.error().code == api::Errc::not_found) co_return std::nullopt;
-    co_return object.error();
-}
-
 View cached_view(const Cache& cache, const api::ObjectKey& key) {
     View view;
     view.observed.job = cache.train_job(key);
@@ -123,6 +114,7 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
     if (what == lifecycle::Live::all) {
         const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
         if (!job_set) co_return job_set.error();
+        view.observed.is_live = true;
         if (*job_set) {
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);

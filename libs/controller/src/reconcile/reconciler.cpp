@@ -4,10 +4,12 @@
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "controller/reconcile/observe.hpp"
 #include "kube/client/without_object.hpp"
+#include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/stall.hpp"
+#include "reconcile/availability.hpp"
 #include "reconcile/metered_reads.hpp"
-#include "reconcile/start_events.hpp"
 #include "runtime/conditions.hpp"
 
 namespace controller {
@@ -19,6 +21,7 @@ const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
     if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&outcome.result)) return &failed->error;
     if (outcome.policy_unread) return &outcome.policy_unread->error;
     if (outcome.plugins_unread) return &outcome.plugins_unread->error;
+    if (outcome.availability_unread) return &outcome.availability_unread->error;
     return nullptr;
 }
 
@@ -44,10 +47,18 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const V
     co_return std::nullopt;
 }
 
+// Why the Lease cannot be read, which holds up nothing but progress deadlines.
+kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availability(View& view) {
+    auto read = co_await read_availability(server_, runtime_reads_, progress_.lease);
+    if (!read) co_return lifecycle::ReadFailed{"Lease " + to_string(progress_.lease), read.error()};
+    view.observed.availability = *read;
+    co_return std::nullopt;
+}
+
 kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::RetryState retry_state,
                                             std::size_t allowed) {
     MeteredReads server(server_, allowed);
-    Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_);
+    Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_, progress_);
     metered.runtime_reads_ = runtime_reads_;
     WrittenVersions written;
     ReconcileResult report;
@@ -65,12 +76,12 @@ namespace {
 // A job that has expired by the caches only. They may never have had the runtime that keeps it, and then do
 // not tell when it goes.
 void hold(const api::TrainJob& job, ReconcileResult& report) {
-    constexpr std::chrono::minutes look_again{5};
+    constexpr std::chrono::minutes recheck{5};
     report.measurements.held =
         job.is_multikueue_copy ? lifecycle::TtlHeld::multikueue : lifecycle::TtlHeld::live;
     if (!job.is_multikueue_copy)
         report.requeue_after =
-            std::min<std::chrono::seconds>(report.requeue_after.value_or(look_again), look_again);
+            std::min<std::chrono::seconds>(report.requeue_after.value_or(recheck), recheck);
 }
 
 }  // namespace
@@ -80,15 +91,23 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
     View view = cached_view(cache_, key);
     retry_state.began = now_();
     view.observed.retry_state = retry_state;
+    view.observed.progress_watch = progress_.watch;
+    std::optional<lifecycle::ReadFailed> availability_unread;
     auto unreadable = co_await look_up_policy(server_, view);
     bool expires_by_caches = false;
-    std::optional<std::chrono::seconds> waited;  // until a start that an earlier status write has stored
+    // Of earlier status writes of this reconcile: until a start, and since the last status.
+    std::optional<std::chrono::seconds> waited;
+    api::Restarts restarted;
     // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
     for (;;) {
         if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
+        const bool wants_lease = !view.observed.availability && !availability_unread &&
+                                 lifecycle::wants_availability(view.observed, now_());
+        if (wants_lease) availability_unread = co_await look_up_availability(view);
         const lifecycle::Decision decision = lifecycle::decide(view.observed, now_());
         lifecycle::Outcome outcome;
         lifecycle::Live needed = lifecycle::needs_live(decision, view.observed);
+        if (lifecycle::exceeds_progress_deadline(view.observed, now_())) needed = lifecycle::Live::all;
         bool look_live = needed > view.live;
         if (!look_live) {
             Writer writer(server_, view, build_context_, written);
@@ -100,6 +119,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         expires_by_caches = expires_by_caches || (expires && view.live == lifecycle::Live::nothing);
         // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
         if (!look_live) outcome.policy_unread = unreadable;
+        outcome.availability_unread = availability_unread;
         outcome.plugins_follow = runtime::has_conditions(build_context_.pipeline);
         if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
             outcome.plugins_unread = co_await ask_plugins(view, outcome);
@@ -115,8 +135,11 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         if (look_live) {
             auto live = co_await live_view(server_, runtime_reads_, key, needed, now_());
             if (live) {
+                const auto availability = view.observed.availability;
                 view = std::move(*live);
                 view.observed.retry_state = retry_state;
+                view.observed.progress_watch = progress_.watch;
+                view.observed.availability = availability;
                 unreadable = co_await look_up_policy(server_, view);
                 continue;
             }
@@ -126,6 +149,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         const bool again = co_await conclude(view, decision, outcome, written, report);
         if (!report.measurements.wait) report.measurements.wait = waited;
         waited = report.measurements.wait;
+        report.measurements.restarted = report.measurements.restarted + restarted;
+        restarted = report.measurements.restarted;
         if (again) continue;
         if (expires_by_caches && !expires) hold(*view.observed.job, report);
         co_return report;
@@ -164,6 +189,8 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     report.written = written;
     report.settled = conclusion.settled;
     if (!conclusion.decide_again || !answer) co_return false;
+    // The CRD of another release may have no place for them; to store them again would not help.
+    answer->restarts = conclusion.restarts;
     job = std::move(*answer);
     co_return true;
 }

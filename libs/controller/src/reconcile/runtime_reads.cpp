@@ -3,7 +3,6 @@
 #include <map>
 #include <optional>
 
-#include "controller/reconcile/observe.hpp"
 #include "controller/reconcile/wait_list.hpp"
 
 namespace controller {
@@ -13,6 +12,15 @@ namespace {
 constexpr int readings_at_a_time = 2;
 
 }  // namespace
+
+kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
+                                           api::ObjectKey key, api::JsonPaths omit) {
+    kube::Request request = kube::get(resource, key);
+    auto object = co_await kube::fetch(server, std::move(request), omit);
+    if (object) co_return std::move(*object);
+    if (object.error().code == api::Errc::not_found) co_return std::nullopt;
+    co_return object.error();
+}
 
 /// One request, for all callers that came before it was sent.
 struct RuntimeReads::Reading {
@@ -88,7 +96,7 @@ kube::Async<RuntimeReads::Tree> RuntimeReads::read_in_turn(std::shared_ptr<State
         const Turn turn(line, *reading);
         if (line.next == reading) line.next = std::make_shared<Reading>();
         auto object = co_await controller::read(server, resource, key, managed_fields);
-        // What one pass has no room for another one may have: those that wait ask for themselves.
+        // What one reconcile has no room for another one may have: those that wait ask for themselves.
         if (!object && object.error().code == api::Errc::too_large) co_return object.error();
         if (!object)
             reading->answer = object.error();

@@ -1,8 +1,8 @@
 #pragma once
 #include <variant>
 
+#include "controller/reconcile/needs.hpp"
 #include "controller/reconcile/observe.hpp"
-#include "controller/reconcile/step_failure.hpp"
 #include "kube/client/api_server.hpp"
 #include "lifecycle/snapshot.hpp"
 

@@ -68,7 +68,7 @@ net::Task<> SharedObjects::keep_fresh(kube::ApiServer& server) {
         for (Entry& entry : entries_) {
             if (!entry.object || clock_.now() < entry.fresh_until) continue;
             const runtime::Need need = entry.need;
-            // Passes that need it tell of trouble.
+            // A reconcile that needs it reports the error.
             (void)co_await read(server, need);
         }
     }

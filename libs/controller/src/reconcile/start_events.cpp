@@ -1,4 +1,4 @@
-#include "reconcile/start_events.hpp"
+#include "controller/reconcile/observe.hpp"
 
 #include "kube/client/request.hpp"
 #include "lifecycle/stall.hpp"

@@ -1,6 +1,7 @@
 #include "controller/reconcile/writer.hpp"
 
 #include "api/names.hpp"
+#include "controller/reconcile/needs.hpp"
 #include "kube/client/status.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/event.hpp"
@@ -8,7 +9,6 @@
 #include "net/process/next_turn.hpp"
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/job_set_writer.hpp"
-#include "reconcile/keys.hpp"
 #include "reconcile/runtime_snapshot.hpp"
 #include "runtime/source.hpp"
 

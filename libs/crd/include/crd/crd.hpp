@@ -5,20 +5,10 @@
 #include <vector>
 
 #include "api/json.hpp"
+#include "api/status_cause.hpp"
 
 /// Validates and defaults objects by the schemas of CRDs as an API server does, without an API server.
 namespace crd {
-
-/// One error of an object, in the words of the API server.
-struct Finding {
-    std::string reason = {};   ///< of a Status cause: "FieldValueTooLong"
-    std::string field = {};    ///< "spec.trainer.numNodes"; "<nil>" for the object itself
-    std::string message = {};  ///< `Invalid value: 0: spec.trainer.numNodes in body should be …`
-    /// The API server gives the field only in the message and not in the cause.
-    bool is_nameless = false;
-
-    bool operator==(const Finding&) const = default;
-};
 
 struct Node;
 
@@ -27,13 +17,13 @@ struct Node;
 /// const access from any thread.
 ///
 /// Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
-class Crd {
+class StructuralSchema {
 public:
     /// `schema`: openAPIV3Schema. Throws std::invalid_argument for an unsupported keyword, since a skipped
     /// rule would make verdicts wrong.
-    explicit Crd(const api::Json& schema);
-    Crd(Crd&&) noexcept;
-    ~Crd();
+    explicit StructuralSchema(const api::Json& schema);
+    StructuralSchema(StructuralSchema&&) noexcept;
+    ~StructuralSchema();
 
     /// Prunes unknown fields and nulls, and sets defaults. Keeps values of a wrong type. Returns the paths of
     /// unknown fields: kubectl rejects them, the API server only warns.
@@ -41,7 +31,7 @@ public:
 
     /// Validates an object in stored form; without an old object as a create. Skips unchanged parts of an
     /// update (ratcheting). Skips CEL rules if there are errors that could mislead them.
-    std::vector<Finding> validate(const api::Json& object, const api::Json& old_object = {}) const;
+    std::vector<api::StatusCause> validate(const api::Json& object, const api::Json& old_object = {}) const;
 
 private:
     std::unique_ptr<const Node> root_;
@@ -49,13 +39,13 @@ private:
 
 /// Returns the schema of TrainJob, TrainingRuntime or ClusterTrainingRuntime from manifests/base/crds;
 /// nullptr for other kinds.
-const Crd* find(std::string_view kind);
+const StructuralSchema* find(std::string_view kind);
 
 /// Returns whether the API server skips CEL rules because of this error: it could mislead them.
-bool blocks_rules(const Finding& finding);
+bool blocks_rules(const api::StatusCause& error);
 
 /// Validates the metadata of a created object of any kind as an API server does: names, labels, annotations.
 /// Ignores values of a wrong type.
-std::vector<Finding> check_metadata(const api::Json& metadata);
+std::vector<api::StatusCause> check_metadata(const api::Json& metadata);
 
 }  // namespace crd

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "api/text.hpp"
 #include "net/process/file.hpp"
 
 namespace kube {
@@ -49,8 +50,7 @@ std::string header_part(std::string_view key) {
     std::string out;
     for (const char c : key) {
         const auto byte = static_cast<unsigned char>(c);
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (letter || marks.find(c) != std::string_view::npos)
+        if (api::is_letter_or_digit(c) || marks.find(c) != std::string_view::npos)
             out += c;
         else
             out.append({'%', hex[byte / 16], hex[byte % 16]});

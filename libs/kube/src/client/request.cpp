@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 
 namespace kube {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 constexpr std::string_view json_type = "application/json";
 
 bool is_unreserved(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return api::is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 api::ObjectKey key_of(const Resource& resource, const api::Json& object) {

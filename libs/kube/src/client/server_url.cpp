@@ -1,9 +1,11 @@
 #include "client/server_url.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "api/base64.hpp"
+#include "kube/client/kubeconfig.hpp"
 
 namespace kube {
 namespace {
@@ -85,28 +87,40 @@ api::Result<ServerUrl> parse_server_url(std::string_view text) {
     return url;
 }
 
-api::Result<net::HttpProxy> parse_proxy_url(std::string_view text) {
+api::Result<net::Proxy> parse_proxy_url(std::string_view text) {
     const auto refused = [](const std::string& why) {
         return api::Error{.code = api::Errc::invalid,
                           .message = why + "; write it like http://proxy.example.com:3128"};
     };
-    if (!text.starts_with("http://"))
+    const bool is_http = text.starts_with("http://");
+    if (!is_http && !text.starts_with("socks5://") && !text.starts_with("socks5h://"))
         return refused(
-            "must begin with http://, since proxies of other kinds (https, socks5) are not supported");
-    std::string_view rest = text.substr(7);
+            "must begin with http:// or socks5://, since proxies of other kinds (https) are not supported");
+    std::string_view rest = text.substr(text.find("://") + 3);
     while (rest.ends_with('/')) rest.remove_suffix(1);
-    net::HttpProxy proxy;
+    std::string login;
     if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
         const auto user = percent_decode(rest.substr(0, at));
         if (!user) return refused("has a user or password with a % that is not followed by two hex digits");
-        proxy.authorization = "Basic " + api::to_base64(*user);
+        login = *user;
         rest.remove_prefix(at + 1);
     }
     const auto url = parse_server_url("http://" + std::string(rest));
     if (!url || !url->path.empty()) return refused("is no address of a proxy");
-    proxy.host = url->host;
-    proxy.port = url->port;
-    return proxy;
+    if (is_http)
+        return net::HttpProxy{.host = url->host,
+                              .port = url->port,
+                              .authorization = login.empty() ? "" : "Basic " + api::to_base64(login)};
+    const std::size_t colon = std::min(login.find(':'), login.size());
+    constexpr std::size_t longest = 255;
+    if (colon > longest || login.size() > colon + 1 + longest)
+        return refused("has a user or password of more than 255 bytes, which SOCKS5 does not allow");
+    // The standard port of SOCKS.
+    const bool has_port = url->port != "80" || rest.ends_with(":80");
+    return net::SocksProxy{.host = url->host,
+                           .port = has_port ? url->port : "1080",
+                           .user = login.substr(0, colon),
+                           .password = colon < login.size() ? login.substr(colon + 1) : ""};
 }
 
 }  // namespace kube

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "api/hash.hpp"
+#include "api/text.hpp"
 #include "api/time.hpp"
 #include "kube/manager/event_recorder.hpp"
 
@@ -19,11 +20,8 @@ constexpr std::size_t max_word = 128;
 constexpr std::size_t max_name = 253;
 constexpr std::string_view controller = "trainer.kubeflow.org/trainjob-controller";
 
-// Returns at most `limit` bytes and never splits a UTF-8 character.
 std::string cut(std::string_view text, std::size_t limit) {
-    if (text.size() <= limit) return std::string(text);
-    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
-    return std::string(text.substr(0, limit));
+    return std::string(api::first_bytes(text, limit));
 }
 
 // Hashes the fields that make two events equal. Among 4096 series a collision has a probability of about one

@@ -167,7 +167,7 @@ std::vector<std::string> Manager::not_ready() const {
 
 api::Result<> Manager::start_admin_server() {
     auto admin = net::start_admin_server(
-        executor(), options_.admin_listen, metrics_, [this] { return not_ready(); }, log_);
+        executor(), options_.admin_listen, metrics_, [this] { return not_ready(); }, log_, std::move(pages_));
     if (!admin) return admin.error();
     admin_ = std::move(*admin);
     return {};

@@ -14,7 +14,7 @@ struct Options {
     CreatedCondition created_condition = CreatedCondition::always;
 };
 
-/// What a pass ends with.
+/// What a reconcile ends with.
 struct Conclusion {
     std::vector<api::Condition> conditions = {};
     std::vector<api::JobStatus> jobs_status = {};
@@ -25,11 +25,12 @@ struct Conclusion {
     bool status_changed = false;  ///< write status_patch(), with the job's uid and resourceVersion
     /// A StoreTransition, or ReadyToCreate: once the status is written, go on with the server's answer.
     bool decide_again = false;
-    /// At least 1 s. Empty: nothing but an event can bring news.
+    /// At least 1 s. Empty: the next reconcile follows from a change.
     std::optional<std::chrono::seconds> requeue_after = {};
+    bool requeues_for_progress = false;  ///< for a progress deadline, before anything else
     std::vector<Event> events = {};
-    RetryState retry_state = {};  ///< to be handed in with the next pass
-    /// That the writes of this pass have been made tells another pass nothing: it would find nothing to do.
+    RetryState retry_state = {};  ///< to be handed in with the next reconcile
+    /// No reconcile is needed for the writes of this one: it would find nothing to do.
     bool settled = false;
 };
 
@@ -38,7 +39,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
                     const Options& options = {});
 
 /// What remains of a conclusion when its status could not be written: events that tell of the status go, and
-/// the pass counts as failed.
+/// the reconcile counts as failed.
 Conclusion after_failed_status_write(Conclusion conclusion, const Observed& observed, const api::Error& error,
                                      api::Time now);
 

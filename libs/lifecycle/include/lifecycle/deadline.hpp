@@ -36,8 +36,8 @@ std::optional<api::Time> deadline(const Observed& observed);
 /// What is left until then, never negative: zero means that it has passed.
 std::optional<std::chrono::seconds> time_left(const Observed& observed, api::Time now);
 
-/// Whether a TrainJob with a deadline may have been created suspended, and resumed before any pass saw it:
-/// then the deadline counts from the resume, which no condition tells of yet.
+/// Whether a TrainJob with a deadline may have been created suspended, and resumed before any reconcile saw
+/// it: then the deadline counts from the resume, which no condition tells of yet.
 bool may_have_been_resumed(const Observed& observed);
 
 /// When it was, by the managedFields of the whole object: when `spec.suspend` was written, and

@@ -77,10 +77,10 @@ struct Run {
 
 using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, Run>;
 
-// How the reconciler drives a pass, with one write after the other:
+// How the reconciler drives a reconcile, with one write after the other:
 //
 //   observed = caches (TrainJob, JobSet, runtime) + the snapshot if wants_snapshot_policy, or if the TTL
-//     depends on it + the episode of the last pass
+//     depends on it + the retry state of the last reconcile
 //   decision = decide(observed, now)
 //   if needs_live(decision, observed) is more than was read live: observe that much live, decide again
 //   act on the decision, up to the first failure -> outcome
@@ -91,12 +91,12 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 //   if status_changed: write it, then send the other events; or after_failed_status_write
 //   if decide_again: the answer to that write is the TrainJob now; go on from decide (a TrainJob that may be
 //     corrected until its JobSet is made passes here twice: ReadyToCreate, then the write of the JobSet)
-//   look again after requeue_after, and hand in the episode then
+//   reconcile again after requeue_after, with the retry state
 //
-// A failure to read is concluded with as well. Whatever is interrupted is found again by the next pass.
+// A failure to read is concluded with as well. Whatever is interrupted is found again by the next reconcile.
 
-/// What to do about a TrainJob in this pass: docs/design/lifecycle.md#the-order-of-decisions. The same input
-/// gives the same answer, so a restart changes nothing.
+/// Returns what this reconcile does: docs/design/lifecycle.md#the-order-of-decisions. The same input gives
+/// the same decision, so a restart changes nothing.
 Decision decide(const Observed& observed, api::Time now);
 
 /// What of a view comes from the API server and not from the caches; each has what those before it have.

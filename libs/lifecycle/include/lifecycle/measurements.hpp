@@ -7,10 +7,10 @@
 namespace lifecycle {
 
 /// How a TrainJob ended.
-enum class End { complete, failed, deadline, unsupported_runtime };
+enum class End { complete, failed, deadline, unsupported_runtime, progress_deadline };
 
-/// Why a pass asks for another one at a certain time.
-enum class RequeueReason { failure, deadline, ttl, clean_up, stall };
+/// Why a reconcile asks for another one at a certain time.
+enum class RequeueReason { failure, deadline, ttl, clean_up, stall, progress };
 
 /// What the TTL of a TrainJob is from.
 enum class TtlFrom { train_job, runtime };
@@ -27,6 +27,7 @@ struct Measurements {
     std::optional<std::chrono::seconds> ttl_late = {};       ///< how long after its TTL it was deleted
     std::optional<std::chrono::seconds> run = {};            ///< of what has ended, since its last start
     std::optional<std::chrono::seconds> wait = {};           ///< from the creation to a start
+    api::Restarts restarted = {};                            ///< that the status tells of from now on
     std::optional<TtlFrom> expired = {};
     std::optional<TtlHeld> held = {};
     bool expires = false;  ///< it has ended, and waits for its TTL

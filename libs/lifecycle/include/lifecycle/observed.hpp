@@ -19,9 +19,9 @@ struct Stall {
     bool operator==(const Stall&) const = default;
 };
 
-/// Consecutive failed passes of one job, each after the backoff of the one before: what an event brings
-/// earlier tells nothing new of how long trouble lasts. The worker keeps it with the job's key and hands it
-/// in again; losing it costs a quicker retry, a repeated event and a later condition.
+/// Consecutive failed reconciles of one TrainJob, each after the backoff of the one before; one that an event
+/// causes earlier does not count. The controller keeps it with the key of the job and passes it to the next
+/// reconcile. Losing it costs a quicker retry, a repeated event and a later condition.
 struct RetryState {
     int failures = 0;
     std::optional<api::Time> trouble_since = {};  ///< of errors that are no verdict on an object
@@ -31,12 +31,29 @@ struct RetryState {
     std::optional<api::Time> stated = {};       ///< when a condition has last taken their text
     std::optional<api::Time> waits_until = {};  ///< of the backoff after the last failure
     /// When a Warning event has last said that the deletion of the TrainJob is blocked.
-    std::optional<api::Time> deletion_told = {};
-    /// When the pass began that is under way, if that is known: a slow failure is trouble for all that time.
+    std::optional<api::Time> deletion_reported = {};
+    /// When the current reconcile began, if that is known: a slow failure has lasted since then.
     std::optional<api::Time> began = {};
     std::optional<Stall> stall = {};
+    bool is_at_risk = false;        ///< an event has said that it will not finish before its deadline
+    bool invalid_reported = false;  ///< an event has said that its progress deadline has errors
 
     bool operator==(const RetryState&) const = default;
+};
+
+/// What follows from reports of progress.
+enum class ProgressWatch {
+    off,
+    reports,   ///< a warning of TrainJobs that will not finish before their active deadline
+    deadlines  ///< and their progress deadlines
+};
+
+/// The Lease of the server of reports. Without a Lease both are empty.
+struct Availability {
+    std::optional<api::Time> since = {};    ///< reports have been accepted without interruption
+    std::optional<api::Time> renewed = {};  ///< when this was last known
+
+    bool operator==(const Availability&) const = default;
 };
 
 /// All that the decisions about one TrainJob depend on.
@@ -57,6 +74,10 @@ struct Observed {
     bool is_abridged = false;
     /// first_resume() of the TrainJob, where may_have_been_resumed() and it was read live.
     std::optional<api::Time> first_resume = {};
+    ProgressWatch progress_watch = ProgressWatch::off;
+    /// Of this reconcile, where wants_availability(). Empty: not read.
+    std::optional<Availability> availability = {};
+    bool is_live = false;  ///< TrainJob and JobSet were read from the API server in this reconcile
 };
 
 /// Whether `managedBy` leaves the TrainJob to us; to any other we write nothing, whatever happens.
@@ -69,8 +90,8 @@ const api::JobSet* own_job_set(const Observed& observed);
 /// Something of that name belongs to another owner.
 bool has_foreign_job_set(const Observed& observed);
 
-/// A JobSet was there in an earlier pass, as the TrainJob's status tells: `Created` is True or `jobsStatus`
-/// is not empty.
+/// Returns whether the status shows a JobSet of an earlier reconcile: `Created` is True or `jobsStatus` is
+/// not empty.
 bool had_job_set(const api::TrainJob& job);
 
 /// The JobSet runs, and by the job's status it does not exist yet, but was attempted: a request that was long

@@ -14,8 +14,8 @@ namespace lifecycle {
 /// Everything that the decision asked for has been done; also if nothing was asked for.
 struct Done {};
 
-/// Something that had to be read could not be read, so the pass ended before acting or half-way; also when
-/// the live view that a decision needs could not be had. A 404 is an answer, not a failure.
+/// Something that had to be read could not be read, so the reconcile ended before acting or half-way; also
+/// when the live view that a decision needs could not be had. A 404 is an answer, not a failure.
 struct ReadFailed {
     std::string object = {};  ///< "ConfigMap default/job-runtime-snapshot"
     api::Error error = {};
@@ -29,8 +29,8 @@ struct BuildFailed {
 
 enum class Write { apply, suspend, remove };
 
-/// A write failed; it was the last one of the pass. Where something is to be created and is there already,
-/// the error is Errc::conflict.
+/// A write failed; it was the last one of the reconcile. Where something is to be created and is there
+/// already, the error is Errc::conflict.
 struct WriteFailed {
     std::string object = {};  ///< "JobSet default/job"
     api::Error error = {};
@@ -60,7 +60,7 @@ struct JobSetRemoved {
 /// (withdrawal.hpp).
 struct JobsReplaced {
     std::string why = {};
-    bool any_removed = false;    ///< in this pass; to be done on a live view only
+    bool any_removed = false;    ///< in this reconcile; to be done on a live view only
     std::string waits_for = {};  ///< else: what keeps them from being there
 };
 
@@ -81,6 +81,7 @@ struct Outcome {
         result = {};
     std::optional<ReadFailed> policy_unread = {};   ///< what the job began with, or the TTL, is not known
     std::optional<ReadFailed> plugins_unread = {};  ///< what their conditions depend on
+    std::optional<ReadFailed> availability_unread = {};  ///< what progress deadlines depend on
     /// What the API server's events say of a JobSet that does not start, where wants_events(): "" if nothing.
     std::optional<std::string> start_events = {};
     /// Of the runtime that the job is built from: its snapshot is stored.

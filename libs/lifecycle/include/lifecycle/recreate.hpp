@@ -24,7 +24,7 @@ RefusedChange refused_change(const api::Json& live);
 
 enum class Recreation {
     wait,          ///< until no pod is active
-    recreate,      ///< delete it (UID precondition, foreground); when it is gone the next pass builds it anew
+    recreate,      ///< delete it (UID precondition, foreground); the next reconcile builds it anew
     loses_claims,  ///< never: that would throw away the checkpoints of a job that has run
     loses_work     ///< never: what has finished would run again
 };

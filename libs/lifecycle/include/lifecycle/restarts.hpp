@@ -16,8 +16,8 @@ api::Restarts restarts(const Observed& observed);
 /// changed and not made anew, or else all that are known.
 api::Restarts restarts_before(const Observed& observed);
 
-/// "1 of 3 counted": those that count towards the maximum, over all JobSets of the TrainJob. Without a failure
-/// policy there is no maximum: "1 counted".
+/// "1 of 3 counted": those that count towards the maximum, over all JobSets of the TrainJob. Without a
+/// failure policy there is no maximum: "1 counted".
 std::string counted_restarts(const api::JobSet& job_set);
 
 /// A warning if there are more restarts than the stored status tells, to be sent once `now` is stored.

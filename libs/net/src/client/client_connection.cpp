@@ -5,6 +5,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <utility>
 
+#include "client/socks.hpp"
+
 namespace net {
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
@@ -24,8 +26,10 @@ std::string place_of(const std::string& host, const std::string& port) {
 
 // RFC 9110, 9.3.6. request_text() would not take this form of a target.
 api::Result<std::string> connect_request(const ClientConfig& config) {
+    const auto* proxy = std::get_if<HttpProxy>(&*config.proxy);
+    if (!proxy) return socks::request(config.host, config.port);
     const std::string place = place_of(config.host, config.port);
-    const std::string& authorization = config.proxy->authorization;
+    const std::string& authorization = proxy->authorization;
     if ((place + authorization).find_first_of("\r\n") != std::string::npos)
         return api::invalid("proxy", "a line break in the server's or the proxy's name or password");
     return "CONNECT " + place + " HTTP/1.1\r\nHost: " + place + "\r\n" +
@@ -100,8 +104,8 @@ api::Error ClientConnection::verdict(const std::string& what, const boost::syste
 
 Async<Endpoints> ClientConnection::resolve(Ptr self, SteadyTime deadline) {
     const auto& config = self->target_->config;
-    const std::string& host = config.proxy ? config.proxy->host : config.host;
-    const std::string& port = config.proxy ? config.proxy->port : config.port;
+    const std::string& host = config.proxy ? host_of(*config.proxy) : config.host;
+    const std::string& port = config.proxy ? port_of(*config.proxy) : config.port;
     boost::system::error_code no_address;
     const auto address = asio::ip::make_address(host, no_address);
     auto lookup = std::make_shared<Lookup>(self->timer_.get_executor());
@@ -154,6 +158,8 @@ Async<> ClientConnection::connect(Ptr self, SteadyTime deadline) {
 }
 
 Async<> ClientConnection::ask_proxy(Ptr self) {
+    if (const auto* proxy = std::get_if<SocksProxy>(&*self->target_->config.proxy))
+        co_return co_await ask_socks_proxy(self, *proxy);
     const auto sent = co_await write(self, self->target_->connect_request);
     if (!sent) co_return sent.error();
     HttpResponse response;
@@ -171,6 +177,52 @@ Async<> ClientConnection::ask_proxy(Ptr self) {
     // A server speaks second, in TLS and in HTTP.
     if (self->bad_answer_) co_return self->error("the proxy answers more than it was asked");
     co_return api::Result<>();
+}
+
+Async<> ClientConnection::ask_socks_proxy(Ptr self, const SocksProxy& proxy) {
+    const std::string greeting = socks::greeting(proxy);
+    if (auto sent = co_await write(self, greeting); !sent) co_return sent.error();
+    auto answer = co_await read_exactly(self, socks::choice_size);
+    if (!answer) co_return answer.error();
+    const auto login = socks::wants_login(*answer, proxy);
+    if (!login) co_return self->error(login.error().message);
+    if (*login) {
+        const std::string credentials = socks::login(proxy);
+        if (auto sent = co_await write(self, credentials); !sent) co_return sent.error();
+        answer = co_await read_exactly(self, socks::choice_size);
+        if (!answer) co_return answer.error();
+        const auto accepted = socks::check_login(*answer);
+        if (!accepted) co_return self->error(accepted.error().message);
+    }
+    if (auto sent = co_await write(self, self->target_->connect_request); !sent) co_return sent.error();
+    answer = co_await read_exactly(self, socks::reply_size);
+    if (!answer) co_return answer.error();
+    const auto rest = socks::rest_of_reply(*answer);
+    if (!rest) co_return self->error(rest.error().message);
+    answer = co_await read_exactly(self, *rest);
+    if (!answer) co_return answer.error();
+    co_return api::Result<>();
+}
+
+// Reads no byte more: the next ones are the server's.
+Async<std::string> ClientConnection::read_exactly(Ptr self, std::size_t size) {
+    std::string bytes(size, '\0');
+    for (std::size_t got = 0; got < size;) {
+        const auto io = self->stream_.read(bytes.data() + got, size - got);
+        got += io.status == IoStatus::done ? io.bytes : 0;
+        if (io.status == IoStatus::done) continue;
+        boost::system::error_code failed;
+        if (self->may_wait(io)) {
+            const auto [woken] = co_await self->stream_.wait(io.status);
+            if (!woken && self->usable()) continue;
+            failed = woken;
+        } else if (io.status == IoStatus::eof) {
+            self->died_ = true;
+            co_return self->error("the proxy closed the connection without an answer");
+        }
+        co_return self->verdict("reading the proxy's answer", failed);
+    }
+    co_return bytes;
 }
 
 Async<> ClientConnection::shake_hands(Ptr self) {

@@ -24,8 +24,9 @@ struct Target {
     /// For errors: the server, and how it is reached.
     std::string place() const {
         const std::string server = config.host + ":" + config.port;
-        return config.proxy ? server + " by the proxy " + config.proxy->host + ":" + config.proxy->port
-                            : server;
+        return config.proxy
+                   ? server + " by the proxy " + host_of(*config.proxy) + ":" + port_of(*config.proxy)
+                   : server;
     }
 };
 
@@ -71,6 +72,8 @@ private:
 
     static Async<std::vector<boost::asio::ip::tcp::endpoint>> resolve(Ptr self, SteadyTime deadline);
     static Async<> ask_proxy(Ptr self);
+    static Async<> ask_socks_proxy(Ptr self, const SocksProxy& proxy);
+    static Async<std::string> read_exactly(Ptr self, std::size_t size);
     static Async<> shake_hands(Ptr self);
     Io read_into(ResponseParser& parser);
     bool may_wait(const Io& io) const;

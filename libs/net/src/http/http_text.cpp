@@ -5,10 +5,10 @@
 #include <charconv>
 #include <ctime>
 
+#include "api/text.hpp"
+
 namespace net {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -43,8 +43,9 @@ bool is_target(std::string_view text) {
 
 // request_text() and append_response() write these fields themselves.
 bool is_framing(std::string_view name) {
-    return same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding") ||
-           same_name(name, "Connection");
+    return api::equal_ignoring_case(name, "Content-Length") ||
+           api::equal_ignoring_case(name, "Transfer-Encoding") ||
+           api::equal_ignoring_case(name, "Connection");
 }
 
 std::string_view reason_phrase(int status) {
@@ -103,15 +104,10 @@ std::string_view date() {
 
 }  // namespace
 
-bool same_name(std::string_view a, std::string_view b) {
-    return a.size() == b.size() &&
-           std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
 bool has_token(std::string_view value, std::string_view word) {
     while (!value.empty()) {
         const auto comma = value.find(',');
-        if (same_name(trimmed(value.substr(0, comma)), word)) return true;
+        if (api::equal_ignoring_case(trimmed(value.substr(0, comma)), word)) return true;
         if (comma == std::string_view::npos) return false;
         value.remove_prefix(comma + 1);
     }

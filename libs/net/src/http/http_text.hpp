@@ -7,9 +7,6 @@
 
 namespace net {
 
-/// Compares header names without case.
-bool same_name(std::string_view a, std::string_view b);
-
 /// Returns whether a comma-separated header value contains this word, compared without case.
 bool has_token(std::string_view value, std::string_view word);
 

@@ -3,6 +3,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include "api/text.hpp"
 #include "http/http_text.hpp"
 
 namespace net {
@@ -53,7 +54,7 @@ private:
         }
         if (field == http::field::transfer_encoding) {
             // A body in another coding could not be decoded. A list of codings is refused as well.
-            if (!same_name(view(value), "chunked")) error = http::error::bad_transfer_encoding;
+            if (!api::equal_ignoring_case(view(value), "chunked")) error = http::error::bad_transfer_encoding;
             has_transfer_encoding_ = true;
         }
         auto& headers = message_.headers;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/text.hpp"
 #include "http/http_text.hpp"
 
 namespace net {
@@ -101,7 +102,7 @@ RequestReader::Next RequestReader::after_header() {
     if (!parser.content_length() && !parser.chunked() && expects_body(request.method))
         return refuse(411, "send a Content-Length or a chunked body");
     const auto expectation = header(request.headers, "Expect");
-    if (!expectation.empty() && !same_name(expectation, "100-continue"))
+    if (!expectation.empty() && !api::equal_ignoring_case(expectation, "100-continue"))
         return refuse(417, "only 100-continue can be expected");
     if (parser.done()) return Next::complete;
     body_announced_ = true;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "api/text.hpp"
+
 namespace net {
 namespace {
 
@@ -16,64 +18,33 @@ std::string_view name_of(LogLevel level) {
     return names[static_cast<int>(level)];
 }
 
-// Returns the length of the valid UTF-8 sequence at the start of `text`; 0 if there is none. (Unicode, table
-// 3-7.)
-std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-        return i < text.size() && byte(i) >= low && byte(i) <= high;
-    };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-    if (first >= 0xE0 && first <= 0xEF) {
-        const bool second = follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF);
-        return second && follows(2) ? 3 : 0;
-    }
-    if (first >= 0xF0 && first <= 0xF4) {
-        const bool second = follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF);
-        return second && follows(2) && follows(3) ? 4 : 0;
-    }
-    return 0;
-}
-
-void append_hex(std::string& out, std::string_view prefix, unsigned value, int digits) {
-    out += prefix;
-    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
-        out += "0123456789abcdef"[(value >> shift) & 0xF];
+// Appends \uXXXX.
+void append_escape(std::string& out, char32_t unit) {
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += "0123456789abcdef"[(unit >> shift) & 0xF];
 }
 
 // Escapes for a JSON string. Invalid bytes become U+FFFD. C1 controls, DEL and line separators are escaped
 // too, so that a line is one line on every terminal and in every viewer.
 void append_escaped(std::string& out, std::string_view text) {
     while (!text.empty()) {
-        const auto first = static_cast<unsigned char>(text[0]);
-        const auto length = utf8_length(text);
-        if (length == 0) {
-            out += "\\ufffd";
-            text.remove_prefix(1);
-            continue;
-        }
-        const auto piece = text.substr(0, length);
-        if (first == '"' || first == '\\') {
-            out += '\\';
-            out += text[0];
-        } else if (first == '\n') {
+        std::string_view rest = text;
+        const char32_t c = api::take_character(rest);
+        if (c == '"' || c == '\\')
+            out.append({'\\', text.front()});
+        else if (c == '\n')
             out += "\\n";
-        } else if (first == '\r') {
+        else if (c == '\r')
             out += "\\r";
-        } else if (first == '\t') {
+        else if (c == '\t')
             out += "\\t";
-        } else if (first < 0x20 || first == 0x7F) {
-            append_hex(out, "\\u", first, 4);
-        } else if (first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0) {
-            append_hex(out, "\\u", static_cast<unsigned char>(text[1]), 4);
-        } else if (piece == "\xE2\x80\xA8" || piece == "\xE2\x80\xA9") {
-            out += piece == "\xE2\x80\xA8" ? "\\u2028" : "\\u2029";
-        } else {
-            out += piece;
-        }
-        text.remove_prefix(length);
+        else if (c == api::invalid_character)
+            append_escape(out, 0xFFFD);
+        else if (api::is_control(c) || c == 0x2028 || c == 0x2029)
+            append_escape(out, c);
+        else
+            out += text.substr(0, text.size() - rest.size());
+        text = rest;
     }
 }
 

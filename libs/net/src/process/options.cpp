@@ -262,9 +262,8 @@ std::string Options::help() const {
             out.append(help_column - left.size(), ' ');
         append_wrapped(out, right, help_column, help_column);
     };
-    for (const Command& command : commands_)
-        line("  " + command.name, command.help + "; it has its own --help");
-    if (!commands_.empty()) out += '\n';
+    for (const Command& command : commands_) line("  " + command.name, command.help);
+    if (!commands_.empty()) out += "\nEach command has a --help of its own.\n\n";
     if (!examples_.empty()) out += "Examples:\n";
     for (const auto& [command, about] : examples_) {
         out += "  " + command + "\n";

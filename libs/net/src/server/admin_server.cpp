@@ -1,5 +1,7 @@
 #include "net/server/admin_server.hpp"
 
+#include <algorithm>
+
 namespace net {
 namespace {
 
@@ -21,10 +23,13 @@ HttpResponse ready_or_not(const std::vector<std::string>& reasons) {
 
 }  // namespace
 
-Handler admin_handler(const Metrics& metrics, Readiness readiness) {
-    return [&metrics, readiness = std::move(readiness)](HttpRequest& request) -> Answer {
+Handler admin_handler(const Metrics& metrics, Readiness readiness, MetricPages pages) {
+    return [&metrics, readiness = std::move(readiness),
+            pages = std::move(pages)](HttpRequest& request) -> Answer {
         const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
-        const bool known = path == "/healthz" || path == "/readyz" || path == "/metrics";
+        const auto page = std::ranges::find(pages, path, [](const auto& each) { return each.first; });
+        const bool known =
+            path == "/healthz" || path == "/readyz" || path == "/metrics" || page != pages.end();
         if (!known) return plain(404, "not found: try /healthz, /readyz or /metrics\n");
         if (request.method != "GET" && request.method != "HEAD") {
             auto response = plain(405, "only GET\n");
@@ -33,7 +38,7 @@ Handler admin_handler(const Metrics& metrics, Readiness readiness) {
         }
         if (path == "/healthz") return plain(200, "ok\n");
         if (path == "/readyz") return ready_or_not(readiness());
-        auto response = plain(200, metrics.expose());
+        auto response = plain(200, page != pages.end() ? page->second() : metrics.expose());
         response.headers.front().second = "text/plain; version=0.0.4; charset=utf-8";
         return response;
     };
@@ -41,7 +46,8 @@ Handler admin_handler(const Metrics& metrics, Readiness readiness) {
 
 api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_executor executor,
                                                             const HostPort& listen, Metrics& metrics,
-                                                            Readiness readiness, Log& log) {
+                                                            Readiness readiness, Log& log,
+                                                            MetricPages pages) {
     ServerConfig config;
     config.host = listen.host;
     config.port = listen.port;
@@ -49,8 +55,8 @@ api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_
     config.limits.max_connections = 64;
     metrics.read_gauge("signalbox_ready", "1 while /readyz says so.",
                        [readiness] { return readiness().empty() ? 1 : 0; });
-    auto server =
-        make_http_server(std::move(executor), config, admin_handler(metrics, std::move(readiness)), log);
+    auto server = make_http_server(std::move(executor), config,
+                                   admin_handler(metrics, std::move(readiness), std::move(pages)), log);
     const auto port = server->start();
     if (!port) return port.error();
     log.info("listening", {{"what", "admin"}, {"address", to_string(HostPort{listen.host, *port})}});

@@ -7,7 +7,6 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "server/session.hpp"
 #include "server/source_of.hpp"
 
 namespace net {
@@ -73,10 +72,11 @@ bool is_unknown(const Connection& connection, Phase phase) {
 }  // namespace
 
 ConnectionTable::ConnectionTable(asio::any_io_executor executor, ServerConfig the_config, Handler the_handler,
-                                 Log& the_log)
+                                 Log& the_log, Serve serve)
     : config(std::move(the_config)),
       handler(std::move(the_handler)),
       log(the_log),
+      serve_(serve),
       acceptor_(executor),
       expiry_(executor),
       all_gone_(executor),
@@ -152,7 +152,7 @@ bool ConnectionTable::accept_pending(int at_most) {
             ++stats.refused;
             continue;
         }
-        asio::co_spawn(acceptor_.get_executor(), Session::serve(shared_from_this(), std::move(socket)),
+        asio::co_spawn(acceptor_.get_executor(), serve_(shared_from_this(), std::move(socket)),
                        asio::detached);
     }
     return true;
@@ -333,7 +333,7 @@ bool ConnectionTable::hold(Connection& connection, std::size_t size) {
 
 // Evicts the connection that has been sending or reading for longest, if it is slow. Returns false if that is
 // the one that needs the bytes.
-bool ConnectionTable::make_room_for_bytes(const Connection& who_needs_it) {
+bool ConnectionTable::make_room_for_bytes(const Connection& needing) {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
     Connection* slowest = nullptr;
     for (const auto phase : {Phase::body, Phase::write}) {
@@ -341,7 +341,7 @@ bool ConnectionTable::make_room_for_bytes(const Connection& who_needs_it) {
         const auto found = std::ranges::find_if(candidates, [](const Connection& c) { return c.held > 0; });
         if (found != candidates.end() && (!slowest || found->entered < slowest->entered)) slowest = &*found;
     }
-    if (!slowest || slowest == &who_needs_it || slowest->entered >= slow_since) return false;
+    if (!slowest || slowest == &needing || slowest->entered >= slow_since) return false;
     ++stats.refused;
     interrupt(*slowest, Stop::evicted);
     return true;

@@ -52,7 +52,11 @@ private:
 /// The state that the connections of one server share.
 class ConnectionTable : public std::enable_shared_from_this<ConnectionTable> {
 public:
-    ConnectionTable(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log);
+    /// Serves one connection until it ends.
+    using Serve = Task<> (*)(std::shared_ptr<ConnectionTable> core, boost::asio::ip::tcp::socket socket);
+
+    ConnectionTable(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log,
+                    Serve serve);
 
     api::Result<std::uint16_t> listen();
     /// Runs until the acceptor is closed.
@@ -98,12 +102,13 @@ private:
     Connection* oldest(std::initializer_list<Phase> phases);
     Connection* oldest_unknown();
     bool make_room();
-    bool make_room_for_bytes(const Connection& who_needs_it);
+    bool make_room_for_bytes(const Connection& needing);
     /// Returns false if the process is out of file descriptors or memory.
     bool accept_pending(int at_most);
     bool is_welcome(const boost::asio::ip::tcp::endpoint& peer);
     void start_draining();
 
+    const Serve serve_;
     boost::asio::ip::tcp::acceptor acceptor_;
     boost::asio::steady_timer expiry_;
     boost::asio::steady_timer all_gone_;

@@ -2,7 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "server/connection_table.hpp"
+#include "server/session.hpp"
 
 namespace net {
 namespace {
@@ -11,7 +11,8 @@ class Server final : public HttpServer {
 public:
     Server(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log)
         : executor_(executor),
-          core_(std::make_shared<ConnectionTable>(executor, std::move(config), std::move(handler), log)) {}
+          core_(std::make_shared<ConnectionTable>(executor, std::move(config), std::move(handler), log,
+                                                  Session::serve)) {}
     ~Server() override { core_->shutdown(); }
 
     api::Result<std::uint16_t> start() override {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "api/status_cause.hpp"
 #include "api/train_job.hpp"
 #include "kube/client/request.hpp"
 #include "offline/document_server.hpp"
@@ -22,16 +23,6 @@ struct InputObject {
 
     /// "TrainJob default/job"
     std::string name() const { return kind + " " + to_string(key); }
-};
-
-/// An error for which an API server would reject the object, as a cause of its Status.
-struct Fault {
-    std::string reason = {};
-    std::string field = {};  ///< "<nil>" for the object itself
-    std::string message = {};
-    std::string place = {};  ///< the field to look at, also if `field` names none
-
-    bool operator==(const Fault&) const = default;
 };
 
 struct Input {
@@ -54,8 +45,9 @@ api::Result<Input> load_input(const std::vector<Document>& documents, const std:
 /// pruned.
 std::vector<std::string> prune_and_default(api::Json& object);
 
-/// Validates an object in stored form by its schema; without an old object as a create.
-std::vector<Fault> validate_schema(const api::Json& object, const api::Json& old_object = {});
+/// Validates an object in stored form by its schema; without an old object as a create. Returns the errors
+/// for which an API server would reject it.
+std::vector<api::StatusCause> validate_schema(const api::Json& object, const api::Json& old_object = {});
 
 /// Suggests a runtime in place of a missing one: one with the same name of the other kind, or in another
 /// namespace, or the one with the nearest name. "" if there is none.
@@ -63,6 +55,6 @@ std::string suggest_runtime(const api::RuntimeRef& wanted, const std::string& ns
                             const std::vector<InputObject>& known);
 
 /// Returns the message of an API server's Status: `TrainJob.… "job" is invalid: …`
-std::string refusal(const api::Json& object, const std::vector<Fault>& faults);
+std::string status_message(const api::Json& object, const std::vector<api::StatusCause>& causes);
 
 }  // namespace offline

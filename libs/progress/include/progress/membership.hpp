@@ -87,7 +87,7 @@ public:
     /// Returns the job; nullptr if it has to be read. Valid until the next change, as pod().
     const JobFacts* job(const api::ObjectKey& key, kube::SteadyTime now);
     /// Returns whether a Pod that does not belong to the job is a reason to read the job again.
-    bool may_look_again(const JobFacts& job, kube::SteadyTime now) const {
+    bool may_read_again(const JobFacts& job, kube::SteadyTime now) const {
         return now >= job.read_at + between_looks;
     }
     PodFacts* pod(const std::string& uid, kube::SteadyTime now);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "net/process/metrics.hpp"
+#include "progress/job_metrics.hpp"
 #include "progress/schedule.hpp"
 #include "progress/wire.hpp"
 
@@ -22,7 +23,8 @@ inline constexpr std::size_t review_count = 3;
 /// The metrics of reports. All series exist from the start. Thread rule: any thread.
 class Metrics {
 public:
-    explicit Metrics(net::Metrics& metrics);
+    /// `jobs`: how many TrainJobs have series of their own.
+    explicit Metrics(net::Metrics& metrics, std::size_t jobs = 0);
 
     void count(Outcome outcome, std::chrono::steady_clock::duration took);
     /// Counts a write. Not for Schedule::Outcome::changed.
@@ -33,8 +35,10 @@ public:
         lost_[static_cast<std::size_t>(loss)].add(static_cast<double>(reports));
     }
     void show(const Schedule& schedule, std::size_t tokens, Moment now);
+    JobMetrics& of_jobs() { return of_jobs_; }
 
 private:
+    JobMetrics of_jobs_;
     std::array<net::Counter, outcome_count> reports_ = {};
     net::Histogram seconds_ = {};
     std::array<net::Counter, 9> writes_ = {};

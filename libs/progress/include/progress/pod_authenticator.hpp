@@ -15,7 +15,7 @@
 namespace progress {
 
 /// The result for the Pod that sends a report.
-enum class Standing {
+enum class AuthResult {
     unknown,       ///< the API server did not answer about the token or the Pod's owners
     limited,       ///< too many requests of that kind wait for the API server
     forbidden,     ///< the token is invalid, or the Pod does not belong to this TrainJob's present JobSet
@@ -24,7 +24,7 @@ enum class Standing {
 };
 
 struct Sender {
-    Standing standing = Standing::unknown;
+    AuthResult result = AuthResult::unknown;
     PodIdentity pod = {};  ///< unless `unknown` or `limited`
 };
 
@@ -63,17 +63,17 @@ public:
 private:
     class Reads;
     struct Found {
-        Standing standing = Standing::unknown;
+        AuthResult result = AuthResult::unknown;
         api::Json object = {};
         std::size_t bytes = 0;  // of its text
     };
 
     net::Task<Sender> find_out(Question question);
-    net::Task<Standing> review(Question question);
-    net::Task<Standing> compare(Question question);
-    net::Task<Standing> read_job(api::ObjectKey key);
-    net::Task<Standing> read_job_now(api::ObjectKey key);
-    net::Task<Standing> read_pod(api::ObjectKey key, std::string uid);
+    net::Task<AuthResult> review(Question question);
+    net::Task<AuthResult> compare(Question question);
+    net::Task<AuthResult> read_job(api::ObjectKey key);
+    net::Task<AuthResult> read_job_now(api::ObjectKey key);
+    net::Task<AuthResult> read_pod(api::ObjectKey key, std::string uid);
     net::Task<Found> get(kube::Request request);
     const JobFacts* known_job(const api::ObjectKey& key);
 

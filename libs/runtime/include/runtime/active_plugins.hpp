@@ -46,6 +46,25 @@ private:
     const Plugin* scaling_ = nullptr;  // the first that names the job that is scaled
 };
 
+/// The jobs that get `spec.trainer.resourcesPerNode` and `resourceClaimsPerNode`: the one with the trainer's
+/// label, and one of a framework. validate_template() denies runtimes with more of them. So of thousands of
+/// such jobs, each of which would get all settings, only the first two count.
+class Receivers {
+public:
+    explicit Receivers(const ActivePlugins& plugins) : plugins_(plugins) {}
+
+    /// To be called for each job of a template, in its order, as far as it can get them.
+    bool include(const api::Json& replicated_job) {
+        if (left_ == 0 || !plugins_.gets_resources_per_node(replicated_job)) return false;
+        --left_;
+        return true;
+    }
+
+private:
+    const ActivePlugins& plugins_;
+    int left_ = 2;
+};
+
 /// Returns the kinds that plugins of the pipeline own: see Policy::owned_kind.
 std::vector<api::Resource> owned_kinds(const Pipeline& pipeline = default_pipeline());
 

@@ -8,10 +8,21 @@
 #include "api/object_key.hpp"
 #include "api/resource.hpp"
 #include "api/train_job.hpp"
-#include "runtime/key_material.hpp"
 #include "runtime/pipeline.hpp"
 
 namespace runtime {
+
+/// A key pair that build() puts into a Secret. The caller generates it (net/key_pairs.hpp). Never log it.
+struct SshKeyPair {
+    std::string private_pem = {};  ///< SEC1, as `ssh-keygen -m PEM` writes it
+    std::string public_line = {};  ///< "ecdsa-sha2-nistp521 <base64>\n"
+};
+
+/// As SshKeyPair: a CurveZMQ key; raw, 32 bytes each.
+struct CurveKeyPair {
+    std::string public_key = {};
+    std::string secret_key = {};
+};
 
 /// When an object that build() makes is written; by server-side apply unless stated otherwise.
 enum class ApplyPolicy {

@@ -10,12 +10,19 @@
 namespace runtime {
 
 /// In the order of the table in gates.cpp.
-enum class Gate : std::uint8_t { status, run_policy, failure_policy, resource_claims, edits };
+enum class Gate : std::uint8_t {
+    status,
+    run_policy,
+    failure_policy,
+    resource_claims,
+    edits,
+    progress_deadline
+};
 
 /// The gates that options set, by name.
 using FeatureGates = std::map<std::string, bool>;
 
-/// Parses the value of an option. Fails for an unknown gate.
+/// Parses the value of an option. Fails for an unknown gate, and for one without the gate that it needs.
 api::Result<> check_gates(const FeatureGates& gates);
 
 /// Returns the text of an option: `A=true,B=false`.

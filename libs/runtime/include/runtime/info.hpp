@@ -16,8 +16,9 @@ struct PodSet {
     std::string name = {};      ///< of the replicated job
     std::string ancestor = {};  ///< the step that it runs: api::ancestor_trainer and so on, or empty
     std::int64_t count = 1;     ///< Pods per replica
-    std::int64_t replicas = 1;  ///< Jobs
-    std::size_t index = 0;      ///< in `spec.replicatedJobs`
+    std::optional<std::int64_t> least = {};  ///< Pods per replica without which it cannot run; unset: all
+    std::int64_t replicas = 1;               ///< Jobs
+    std::size_t index = 0;                   ///< in `spec.replicatedJobs`
 };
 
 /// The GPUs of one Pod of the trainer.

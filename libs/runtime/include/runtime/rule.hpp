@@ -27,12 +27,16 @@ enum class Rule : std::uint8_t {
     trainer_job,
     resources,
     limits_cover_requests,
+    failure_policy_overruled,
+    progress_deadline,
     role_replicas,
     role_container,
     template_time_limits,
     template_unbuildable,
     runtime_gated_field,
     deadline_order,
+    template_failure_handling,
+    failure_rules,
     malformed,
     // Warnings.
     runtime_deprecated,
@@ -56,6 +60,9 @@ enum class Rule : std::uint8_t {
     two_ttls,
     ttl_changed,
     ttl_passed,
+    unlimited_restarts,
+    replaced_failure_handling,
+    progress_unwatched,
     count
 };
 
@@ -84,12 +91,16 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::trainer_job, api::RuleId("trainer_job")},
     {Rule::resources, api::RuleId("resources")},
     {Rule::limits_cover_requests, api::RuleId("limits_cover_requests")},
+    {Rule::failure_policy_overruled, api::RuleId("failure_policy_overruled")},
+    {Rule::progress_deadline, api::RuleId("progress_deadline")},
     {Rule::role_replicas, api::RuleId("role_replicas", "T1")},
     {Rule::role_container, api::RuleId("role_container", "T2")},
     {Rule::template_time_limits, api::RuleId("template_time_limits", "T3")},
     {Rule::template_unbuildable, api::RuleId("template_unbuildable", "T4")},
     {Rule::runtime_gated_field, api::RuleId("runtime_gated_field")},
     {Rule::deadline_order, api::RuleId("deadline_order")},
+    {Rule::template_failure_handling, api::RuleId("template_failure_handling")},
+    {Rule::failure_rules, api::RuleId("failure_rules")},
     // An object of a shape that the schema would refuse: the API server may call the webhook before it checks
     // the schema.
     {Rule::malformed, api::RuleId("malformed", "shape")},
@@ -114,6 +125,9 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::two_ttls, api::RuleId("two_ttls"), false},
     {Rule::ttl_changed, api::RuleId("ttl_changed"), false},
     {Rule::ttl_passed, api::RuleId("ttl_passed"), false},
+    {Rule::unlimited_restarts, api::RuleId("unlimited_restarts"), false},
+    {Rule::replaced_failure_handling, api::RuleId("replaced_failure_handling"), false},
+    {Rule::progress_unwatched, api::RuleId("progress_unwatched"), false},
 };
 
 consteval bool has_row_per_rule() {

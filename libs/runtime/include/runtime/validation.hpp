@@ -17,11 +17,11 @@
 namespace runtime {
 
 /// The errors of an object, in a fixed order, and warnings for its author.
-struct Findings {
+struct ValidationResult {
     api::FieldErrors errors = {};
     api::Warnings warnings = {};
 
-    bool operator==(const Findings&) const = default;
+    bool operator==(const ValidationResult&) const = default;
 };
 
 /// The objects to look up before a TrainJob can be validated.
@@ -90,12 +90,13 @@ struct TrainJobReview {
 
 /// Applies the rules of TrainJobs. If lookups_for() requires a runtime and there is none, the error is that
 /// it does not exist. Move the review in: its objects are taken apart.
-Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
+ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
 /// Applies the rules of either kind of runtime. `old_object` is null on CREATE. On UPDATE only errors that
 /// the old object did not have are returned.
-Findings validate_runtime(const api::Json& object, const api::Json& old_object,
-                          const Pipeline& pipeline = default_pipeline(), const Gates& gates = Gates());
+ValidationResult validate_runtime(const api::Json& object, const api::Json& old_object,
+                                  const Pipeline& pipeline = default_pipeline(),
+                                  const Gates& gates = Gates());
 
 /// The writer of an object, for the interpretation of fields that it omits.
 struct Writer {
@@ -104,12 +105,15 @@ struct Writer {
     std::string_view field_manager = {};
 };
 
+/// Names of fields that the mutating webhook restores. The last one stands for all others.
+inline constexpr std::string_view restored_fields[] = {
+    "trainer", "runtimePatches", "initializer", "ttlSecondsAfterFinished", "failurePolicy", "other"};
+
 /// The changes of the mutating webhook.
 struct Mutation {
     std::vector<api::Json> operations = {};  ///< RFC 6902
-    /// For each field that they restore, the cause of its loss: "typed_client" or "reapply". A field is
-    /// `spec.trainer`, another one of the spec, or an entry of `spec.runtimePatches`.
-    std::vector<std::string_view> restored = {};
+    /// What they restore, by restored_fields.
+    std::vector<api::RestoredField> restored = {};
 };
 
 /// Returns no operations for objects of an unexpected shape, which the schema refuses. Idempotent. The

@@ -23,13 +23,10 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
         if (fault.field.empty()) fault.field = "spec.runtimeRef";
     }
     errors.append(std::move(faults));
-    // The job that trains, and one of the framework's: of a runtime with more of them nothing is built.
-    int receivers = 2;
-    for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
-        if (!review.plugins.gets_resources_per_node(job)) continue;
-        errors.append(claim_faults_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
-        if (--receivers == 0) break;
-    }
+    Receivers receivers(review.plugins);
+    for (const Json& job : review.merged_spec["replicatedJobs"].items())
+        if (receivers.include(job))
+            errors.append(claim_faults_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
 }
 
 // Only a build reads claims and counts their devices.
@@ -72,8 +69,9 @@ std::string quoted(const Json& name) { return "\"" + shortened(name.as_string())
 // The scheduler allocates their devices all the same.
 void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_judged_as_new() && !review.patches_changed()) return;
+    Receivers receivers(review.plugins);
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
-        const bool takes = review.plugins.gets_resources_per_node(job);
+        const bool takes = receivers.include(job);
         const Json& per_node = takes ? review.job.spec["trainer"]["resourcesPerNode"] : nothing;
         const auto used = used_claims(pod_spec_of(job), per_node);
         warn_of_claim(
@@ -103,13 +101,13 @@ void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warni
 }
 
 constexpr Warner warners[] = {
-    {Rule::uncounted_devices, warn_of_uncounted_devices, Wants::merged_template},
-    {Rule::unused_claims, warn_of_unused_claims, Wants::merged_template},
-    {Rule::shared_claims, warn_of_shared_claims, Wants::merged_template},
+    {Rule::uncounted_devices, warn_of_uncounted_devices, RuleInput::merged_template},
+    {Rule::unused_claims, warn_of_unused_claims, RuleInput::merged_template},
+    {Rule::shared_claims, warn_of_shared_claims, RuleInput::merged_template},
 };
 
 constexpr Check checks[] = {
-    {Rule::resource_claims, claims_are_there, Wants::merged_template},
+    {Rule::resource_claims, claims_are_there, RuleInput::merged_template},
 };
 
 }  // namespace

@@ -36,8 +36,8 @@ void deadline_is_within_maximum(const ValidationContext& review, FieldErrors& er
 }
 
 constexpr Check checks[] = {
-    {Rule::deadline_immutable, deadline_is_immutable, Wants::job, true},
-    {Rule::deadline_maximum, deadline_is_within_maximum, Wants::runtime},
+    {Rule::deadline_immutable, deadline_is_immutable, RuleInput::job, true},
+    {Rule::deadline_maximum, deadline_is_within_maximum, RuleInput::runtime},
 };
 
 // A TrainJob that MultiKueue has copied is not ours to delete.
@@ -54,7 +54,7 @@ void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings
 }
 
 constexpr Warner warners[] = {
-    {Rule::ttl_passed, warn_of_passed_ttl, Wants::job, true},
+    {Rule::ttl_passed, warn_of_passed_ttl, RuleInput::job, true},
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <map>
 #include <optional>
 
-#include "admission/reapply.hpp"
 #include "admission/restore.hpp"
 #include "api/names.hpp"
 #include "merge/json_patch.hpp"
@@ -52,21 +51,24 @@ const Json& wanted_time(const Json& patch, const Json* old_patch, bool restored,
 constexpr std::string_view typed_client = "typed_client";
 constexpr std::string_view reapply = "reapply";
 
-void restore(Mutation& mutation, Json operation, std::string_view cause) {
+// A metric has no text of a client.
+void restore(Mutation& mutation, Json operation, std::string_view field, std::string_view cause) {
     mutation.operations.push_back(std::move(operation));
-    mutation.restored.push_back(cause);
+    const auto known = std::find(std::begin(restored_fields), std::end(restored_fields) - 1, field);
+    mutation.restored.push_back({.field = *known, .cause = cause});
 }
 
 // Puts back what the writer lost of everything but the list of patches itself.
 void restore_spec(const Json& spec, const Json& old_spec, const Writer& writer, Mutation& mutation) {
     const auto where = merge::JsonPointer() / "spec";
     if (only_lost_in_writing(old_spec["trainer"], spec["trainer"], trainer_type(), writer.is_lossy))
-        restore(mutation, merge::add_operation(where / "trainer", old_spec["trainer"]), typed_client);
+        restore(mutation, merge::add_operation(where / "trainer", old_spec["trainer"]), "trainer",
+                typed_client);
     const Json rest = rest_of_spec(spec), old_rest = rest_of_spec(old_spec);
     if (only_lost_in_writing(old_rest, rest, rest_of_spec_type(), writer.is_lossy))
         for (const auto& [name, value] : old_rest.members())
             if (!(std::as_const(rest)[name] == value))
-                restore(mutation, merge::add_operation(where / name, value), typed_client);
+                restore(mutation, merge::add_operation(where / name, value), name, typed_client);
 }
 
 }  // namespace
@@ -96,7 +98,7 @@ Mutation default_train_job(const Json& object, const Json& old_object, api::Time
         if (restored)
             restore(mutation,
                     merge::add_operation(where / "trainingRuntimeSpec", (*old)["trainingRuntimeSpec"]),
-                    typed_client);
+                    "runtimePatches", typed_client);
         const Json& wanted = wanted_time(patch, old, restored, stamp);
         if (wanted == patch["time"]) continue;
         mutation.operations.push_back(wanted.is_null() ? merge::remove_operation(where / "time")
@@ -105,7 +107,7 @@ Mutation default_train_job(const Json& object, const Json& old_object, api::Time
     for (Json& operation : restore_entries(object, old_object, writer)) {
         const bool is_entry = std::as_const(operation)["value"].is_object();  // or the list to hold them
         if (is_entry)
-            restore(mutation, std::move(operation), reapply);
+            restore(mutation, std::move(operation), "runtimePatches", reapply);
         else
             mutation.operations.push_back(std::move(operation));
     }

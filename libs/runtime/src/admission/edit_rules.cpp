@@ -172,8 +172,8 @@ void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) 
 }
 
 constexpr Check checks[] = {
-    {Rule::immutable_after_creation, what_runs_stays, Wants::job},
-    {Rule::resize_while_active, nodes_change_at_rest, Wants::job},
+    {Rule::immutable_after_creation, what_runs_stays, RuleInput::job},
+    {Rule::resize_while_active, nodes_change_at_rest, RuleInput::job},
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ void gates_are_on(const ValidationContext& review, api::FieldErrors& errors) {
 }
 
 constexpr Check checks[] = {
-    {Rule::gated_field, gates_are_on, Wants::job, true},
+    {Rule::gated_field, gates_are_on, RuleInput::job, true},
 };
 
 }  // namespace

@@ -97,8 +97,8 @@ void warn_of_what_kueue_cannot_build(const ValidationContext& review, api::Warni
 
 // Updates that must pass can enter a queue.
 constexpr Warner warnings[] = {
-    {Rule::kueue_counts_differ, warn_of_other_counts, Wants::merged_template, true},
-    {Rule::kueue_cannot_build, warn_of_what_kueue_cannot_build, Wants::runtime, true},
+    {Rule::kueue_counts_differ, warn_of_other_counts, RuleInput::merged_template, true},
+    {Rule::kueue_cannot_build, warn_of_what_kueue_cannot_build, RuleInput::runtime, true},
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ void names_fit(const ValidationContext& review, api::FieldErrors& errors) {
 }
 
 constexpr Check checks[] = {
-    {Rule::name_length, names_fit, Wants::merged_template},
+    {Rule::name_length, names_fit, RuleInput::merged_template},
 };
 
 }  // namespace

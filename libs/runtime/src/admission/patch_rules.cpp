@@ -2,6 +2,7 @@
 
 #include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
+#include "api/text.hpp"
 #include "template/patch_check.hpp"
 
 namespace runtime {
@@ -11,13 +12,11 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-bool is_alphanumeric(char c) { return api::is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
-
 constexpr std::string_view path_punctuation = "/-._~%!$&'()*+,;=:";
 
 bool is_path(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return is_alphanumeric(c) || path_punctuation.find(c) != path_punctuation.npos;
+        return api::is_letter_or_digit(c) || path_punctuation.find(c) != path_punctuation.npos;
     });
 }
 
@@ -67,9 +66,9 @@ void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors)
 }
 
 constexpr Check checks[] = {
-    {Rule::patch_targets, patches_name_what_exists, Wants::runtime},
-    {Rule::patch_manager, managers_are_paths, Wants::job},
-    {Rule::patch_while_active, patches_wait_for_pods, Wants::job},
+    {Rule::patch_targets, patches_name_what_exists, RuleInput::runtime},
+    {Rule::patch_manager, managers_are_paths, RuleInput::job},
+    {Rule::patch_while_active, patches_wait_for_pods, RuleInput::job},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "admission/reapply.hpp"
+#include "admission/restore.hpp"
 
 #include <algorithm>
 #include <optional>

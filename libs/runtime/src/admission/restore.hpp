@@ -1,9 +1,11 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/json.hpp"
 #include "merge/schema.hpp"
+#include "runtime/validation.hpp"
 
 namespace runtime {
 
@@ -23,5 +25,14 @@ bool only_lost_in_writing(const api::Json& stored, const api::Json& written, con
 /// The names of the fields that are gone where such types lack them, if nothing else is different.
 std::vector<std::string> unknown_fields_lost(const api::Json& stored, const api::Json& written,
                                              const merge::Type& type);
+
+/// Operations that put back those entries of `spec.runtimePatches` that a client-side apply has removed
+/// although no manifest ever had them: such an apply writes the whole list, as the manifest has it. Entries
+/// that the manifest before had, and those that another writer removes, stay removed. Kueue's entry comes
+/// back after any write, as long as the job has a queue: Kueue (0.18 to 0.19, trainjob_controller.go)
+/// never does, and cannot start a job without it. Both lists have entries with a manager each, which are
+/// unique.
+std::vector<api::Json> restore_entries(const api::Json& object, const api::Json& old_object,
+                                       const Writer& writer);
 
 }  // namespace runtime

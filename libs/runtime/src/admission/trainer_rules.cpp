@@ -147,17 +147,17 @@ void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnin
 }
 
 constexpr Check checks[] = {
-    {Rule::image, images_are_there, Wants::runtime},
-    {Rule::trainer_job, trainer_is_taken, Wants::runtime},
-    {Rule::resources, resources_are_usable, Wants::runtime},
-    {Rule::limits_cover_requests, limits_cover_requests, Wants::runtime},
+    {Rule::image, images_are_there, RuleInput::runtime},
+    {Rule::trainer_job, trainer_is_taken, RuleInput::runtime},
+    {Rule::resources, resources_are_usable, RuleInput::runtime},
+    {Rule::limits_cover_requests, limits_cover_requests, RuleInput::runtime},
 };
 
 constexpr Warner warnings_of_trainer[] = {
-    {Rule::empty_image, warn_of_empty_image, Wants::job},
-    {Rule::unused_numbers, warn_of_unused_numbers, Wants::runtime},
-    {Rule::no_nodes, warn_of_no_nodes, Wants::runtime},
-    {Rule::small_memory, warn_of_small_memory, Wants::job},
+    {Rule::empty_image, warn_of_empty_image, RuleInput::job},
+    {Rule::unused_numbers, warn_of_unused_numbers, RuleInput::runtime},
+    {Rule::no_nodes, warn_of_no_nodes, RuleInput::runtime},
+    {Rule::small_memory, warn_of_small_memory, RuleInput::job},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <functional>
 #include <set>
 
+#include "admission/failure_policy_rules.hpp"
 #include "admission/gated_fields.hpp"
 #include "admission/names.hpp"
 #include "admission/validation_context.hpp"
@@ -86,7 +88,7 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
 }
 
 void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
-    for (const ForbiddenField& field : forbidden_fields(job_set_spec)) {
+    for (const TemplateField& field : forbidden_fields(job_set_spec)) {
         const bool deadline = field.member == "activeDeadlineSeconds";
         add(found,
             {FieldErrorType::forbidden,
@@ -115,6 +117,11 @@ void check_deadlines(const Json& runtime, const Violated& found) {
             {}, "deadlines|" + std::to_string(*most));
 }
 
+void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const Violated& found) {
+    for (FailurePolicyFault& fault : faults_of_failure_policy(runtime, plugins))
+        add(found, std::move(fault.error), fault.job, fault.what);
+}
+
 // Returns how many more errors there are of which nothing is known but their number.
 std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
@@ -124,6 +131,7 @@ std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, co
     for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
     check_forbidden_fields(job_set_spec, found);
     check_deadlines(runtime, found);
+    check_failure_policy(runtime, plugins, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
     FieldErrors faults = validate_template(runtime, plugins);
     for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, faults);
@@ -167,15 +175,24 @@ std::string warning_of_ttl(const Json& object, const Json& before) {
            " counts for TrainJobs that begin now; others keep the longer TTL of then and now";
 }
 
+std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, const Json& before) {
+    std::vector<api::Warning> now = warnings_of_failure_policy(object);
+    const auto known = warnings_of_failure_policy(before);
+    std::erase_if(now, [&](const api::Warning& each) {
+        return std::find(known.begin(), known.end(), each) != known.end();
+    });
+    return now;
+}
+
 }  // namespace
 
-Findings validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline,
-                          const Gates& gates) {
-    Findings findings;
+ValidationResult validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline,
+                                  const Gates& gates) {
+    ValidationResult result;
     if (const auto shape = check_runtime_shape(object, pipeline); !shape) {
-        findings.errors.push_back(
+        result.errors.push_back(
             {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}, Rule::malformed});
-        return findings;
+        return result;
     }
     const Json nothing;
     const Json& before = check_runtime_shape(old_object, pipeline) ? old_object : nothing;
@@ -186,12 +203,12 @@ Findings validate_runtime(const Json& object, const Json& old_object, const Pipe
     const std::size_t more =
         for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
             // Where the old object had more than can be identified, an error is taken for one of those.
-            if (!known.contains(identity) && unknown == 0) findings.errors.push_back(std::move(error));
+            if (!known.contains(identity) && unknown == 0) result.errors.push_back(std::move(error));
         });
-    if (unknown == 0) findings.errors.leave_out(more);
-    findings.errors.append(gated_runtime_fields(object["spec"], before["spec"], gates));
-    const auto warn = [&findings](Rule rule, std::string text) {
-        findings.warnings.push_back({.text = std::move(text), .rule = rule});
+    if (unknown == 0) result.errors.leave_out(more);
+    result.errors.append(gated_runtime_fields(object["spec"], before["spec"], gates));
+    const auto warn = [&result](Rule rule, std::string text) {
+        result.warnings.push_back({.text = std::move(text), .rule = rule});
     };
     if (is_deprecated(object) && !is_deprecated(before))
         warn(Rule::runtime_deprecated,
@@ -210,10 +227,13 @@ Findings validate_runtime(const Json& object, const Json& old_object, const Pipe
              "spec.ttlSecondsAfterFinished");
     if (std::string text = warning_of_ttl(object, before); !text.empty())
         warn(Rule::ttl_changed, std::move(text));
+    if (findings.errors.empty())
+        for (api::Warning& warning : new_warnings_of_failure_policy(object, before))
+            findings.warnings.push_back(std::move(warning));
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
-    return findings;
+    return result;
 }
 
 }  // namespace runtime

@@ -18,18 +18,19 @@ using api::Json;
 const Json nothing;
 
 // In the order in which errors are reported.
-constexpr const std::span<const Check>* checks[] = {&name_checks,   &patch_checks, &deadline_checks,
-                                                    &claim_checks,  &gate_checks,  &edit_checks,
-                                                    &trainer_checks};
+constexpr const std::span<const Check>* checks[] = {&name_checks,    &patch_checks,          &deadline_checks,
+                                                    &claim_checks,   &gate_checks,           &edit_checks,
+                                                    &trainer_checks, &failure_policy_checks, &progress_checks};
 constexpr const std::span<const Warner>* warnings[] = {
     &runtime_warnings,    &trainer_warnings, &subdomain_warnings, &kueue_warnings,
-    &lost_field_warnings, &time_warnings,    &claim_warnings};
+    &lost_field_warnings, &time_warnings,    &claim_warnings,     &failure_policy_warnings,
+    &progress_warnings};
 
 enum class Asked { all, of_every_update };
 
-bool has_what_it_wants(const ValidationContext& review, Wants wants) {
-    return wants == Wants::job || (wants == Wants::runtime && !review.runtime.is_null()) ||
-           (wants == Wants::merged_template && !review.merged_spec.is_null());
+bool has_input(const ValidationContext& review, RuleInput input) {
+    return input == RuleInput::job || (input == RuleInput::runtime && !review.runtime.is_null()) ||
+           (input == RuleInput::merged_template && !review.merged_spec.is_null());
 }
 
 std::string question(const RuntimeSuggestion& meant, const api::RuntimeRef& ref) {
@@ -67,7 +68,7 @@ void check(const ValidationContext& review, Asked asked, FieldErrors& found) {
         for (const Check& each : *topic) {
             if (asked == Asked::of_every_update && !each.of_every_update) continue;
             const std::size_t before = found.size();
-            if (has_what_it_wants(review, each.wants)) each.add(review, found);
+            if (has_input(review, each.input)) each.add(review, found);
             name_rule(found, before, each.rule);
         }
 }
@@ -77,7 +78,7 @@ void warn(const ValidationContext& review, Asked asked, api::Warnings& found) {
         for (const Warner& each : *topic) {
             if (asked == Asked::of_every_update && !each.of_every_update) continue;
             const std::size_t before = found.size();
-            if (has_what_it_wants(review, each.wants)) each.add(review, found);
+            if (has_input(review, each.input)) each.add(review, found);
             found.name_rule(before, each.rule);
         }
 }
@@ -88,13 +89,13 @@ void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, cons
     const ActivePlugins plugins(pipeline, runtime);
     auto patched = merged_template(runtime, job.spec, plugins);
     const Json merged = patched ? std::move(patched->spec) : Json();
-    const ValidationContext facts = {.job = job,
-                                     .old_job = &old_job,
-                                     .runtime = runtime,
-                                     .merged_spec = merged,
-                                     .plugins = plugins,
-                                     .kueue_types = kueue_types};
-    warn(facts, Asked::of_every_update, found);
+    const ValidationContext context = {.job = job,
+                                       .old_job = &old_job,
+                                       .runtime = runtime,
+                                       .merged_spec = merged,
+                                       .plugins = plugins,
+                                       .kueue_types = kueue_types};
+    warn(context, Asked::of_every_update, found);
 }
 
 void add_error(Rule rule, const api::Error& error, FieldErrors& errors) {
@@ -110,12 +111,12 @@ std::vector<Need> review_needs(const Json& runtime, const Pipeline& pipeline) {
     return needs;
 }
 
-Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
+ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
     const bool harmless = is_harmless_update(review.object, review.old_object);
     const api::TrainJob job = api::take_train_job(std::move(review.object));
     std::optional<api::TrainJob> old_job;
     if (!review.old_object.is_null()) old_job = api::take_train_job(std::move(review.old_object));
-    Findings findings;
+    ValidationResult result;
     if (harmless) {
         const ActivePlugins plugins(pipeline, nothing);
         ValidationContext harmless_case = {.job = job,
@@ -125,65 +126,65 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
                                            .plugins = plugins,
                                            .gates = review.gates,
                                            .now = review.now};
-        check(harmless_case, Asked::of_every_update, findings.errors);
-        harmless_case.is_denied = !findings.errors.empty();
-        warn(harmless_case, Asked::of_every_update, findings.warnings);
+        check(harmless_case, Asked::of_every_update, result.errors);
+        harmless_case.is_denied = !result.errors.empty();
+        warn(harmless_case, Asked::of_every_update, result.warnings);
         if (review.runtime)
-            warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, pipeline, findings.warnings);
-        return findings;
+            warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, pipeline, result.warnings);
+        return result;
     }
     auto shape = check_train_job_shape(job.spec);
     if (shape) shape = check_train_job_limits(job.spec, old_job ? old_job->spec : nothing);
     if (!shape) {
-        add_error(Rule::malformed, shape.error(), findings.errors);
-        return findings;
+        add_error(Rule::malformed, shape.error(), result.errors);
+        return result;
     }
 
-    find_runtime(job, review.runtime, review.suggestion, findings.errors);
-    const Json* runtime = findings.errors.empty() ? review.runtime : nullptr;
+    find_runtime(job, review.runtime, review.suggestion, result.errors);
+    const Json* runtime = result.errors.empty() ? review.runtime : nullptr;
     Json merged;
     if (runtime) {
         if (const auto broken = check_runtime_shape(*runtime, pipeline); !broken) {
             runtime = nullptr;
-            findings.errors.push_back({FieldErrorType::invalid,
-                                       "spec.runtimeRef",
-                                       job.runtime_ref.name,
-                                       "the runtime is broken: " + describe(broken.error()),
-                                       {},
-                                       Rule::malformed});
+            result.errors.push_back({FieldErrorType::invalid,
+                                     "spec.runtimeRef",
+                                     job.runtime_ref.name,
+                                     "the runtime is broken: " + describe(broken.error()),
+                                     {},
+                                     Rule::malformed});
         } else if (auto patched = merged_template(*runtime, job.spec, ActivePlugins(pipeline, *runtime))) {
             merged = std::move(patched->spec);
         } else {
-            add_error(Rule::patches_merge, patched.error(), findings.errors);
+            add_error(Rule::patches_merge, patched.error(), result.errors);
         }
     }
 
     const ActivePlugins plugins(pipeline, runtime ? *runtime : nothing);
-    ValidationContext facts = {.job = job,
-                               .old_job = old_job ? &*old_job : nullptr,
-                               .runtime = runtime ? *runtime : nothing,
-                               .merged_spec = merged,
-                               .plugins = plugins,
-                               .job_set = review.job_set,
-                               .kueue_types = review.kueue_types,
-                               .gates = review.gates,
-                               .loss_by_new_job_set = review.loss_by_new_job_set,
-                               .now = review.now};
-    check(facts, Asked::all, findings.errors);
+    ValidationContext context = {.job = job,
+                                 .old_job = old_job ? &*old_job : nullptr,
+                                 .runtime = runtime ? *runtime : nothing,
+                                 .merged_spec = merged,
+                                 .plugins = plugins,
+                                 .job_set = review.job_set,
+                                 .kueue_types = review.kueue_types,
+                                 .gates = review.gates,
+                                 .loss_by_new_job_set = review.loss_by_new_job_set,
+                                 .now = review.now};
+    check(context, Asked::all, result.errors);
     if (runtime)
         for (const Plugin* plugin : plugins) {
-            const std::size_t before = findings.errors.size();
+            const std::size_t before = result.errors.size();
             plugin->validate({.job = job,
                               .runtime = *runtime,
                               .merged_spec = merged,
                               .plugins = plugins,
                               .observed = review.observed},
-                             findings.errors);
-            if (!plugin->rules().empty()) name_rule(findings.errors, before, plugin->rules().front());
+                             result.errors);
+            if (!plugin->rules().empty()) name_rule(result.errors, before, plugin->rules().front());
         }
-    facts.is_denied = !findings.errors.empty();
-    warn(facts, Asked::all, findings.warnings);
-    return findings;
+    context.is_denied = !result.errors.empty();
+    warn(context, Asked::all, result.warnings);
+    return result;
 }
 
 }  // namespace runtime

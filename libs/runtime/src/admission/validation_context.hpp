@@ -48,14 +48,14 @@ bool is_harmless_update(const api::Json& object, const api::Json& old_object);
 void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule);
 
 /// What a check looks at besides the TrainJob itself.
-enum class Wants { job, runtime, merged_template };
+enum class RuleInput { job, runtime, merged_template };
 
 /// A rule with the function that adds its errors, or its warnings.
 template <class Found>
 struct CheckOf {
     Rule rule;  ///< of errors that say no other
     void (*add)(const ValidationContext&, Found&);
-    Wants wants;
+    RuleInput input;
     bool of_every_update = false;  ///< also of updates that must pass: see is_harmless_update()
 };
 using Check = CheckOf<api::FieldErrors>;
@@ -63,9 +63,9 @@ using Warner = CheckOf<api::Warnings>;
 
 /// The rules of each topic, in the file of its name.
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
-    edit_checks, trainer_checks;
+    edit_checks, trainer_checks, failure_policy_checks, progress_checks;
 extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
-    lost_field_warnings, time_warnings, claim_warnings;
+    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings;
 
 /// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);
@@ -73,8 +73,6 @@ std::string subdomain_warning(std::string_view where);
 
 /// Of a runtime labelled as deprecated.
 bool is_deprecated(const api::Json& runtime);
-/// For a warning: names may be long.
-std::string shortened(std::string_view name);
 std::string deprecation_warning(std::string_view kind, std::string_view name);
 
 }  // namespace runtime

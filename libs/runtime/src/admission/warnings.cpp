@@ -1,6 +1,7 @@
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "template/forbidden_fields.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -11,12 +12,6 @@ constexpr std::string_view deprecation_policy =
     "https://www.kubeflow.org/docs/components/trainer/operator-guides/runtime/#runtime-deprecation-policy";
 
 }  // namespace
-
-// Names may be long and warnings must not be; the beginning says enough.
-std::string shortened(std::string_view name) {
-    constexpr std::size_t enough = 63;
-    return name.size() <= enough ? std::string(name) : std::string(name.substr(0, enough - 3)) + "...";
-}
 
 bool is_deprecated(const Json& runtime) {
     return runtime["metadata"]["labels"][api::support_label].as_string() == "deprecated";
@@ -64,11 +59,11 @@ void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& wa
 }
 
 constexpr Warner of_runtimes[] = {
-    {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, Wants::runtime},
-    {Rule::ignored_time_limits, warn_of_ignored_fields, Wants::runtime},
-    {Rule::resources_without_policy, warn_of_resources_without_policy, Wants::runtime},
+    {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, RuleInput::runtime},
+    {Rule::ignored_time_limits, warn_of_ignored_fields, RuleInput::runtime},
+    {Rule::resources_without_policy, warn_of_resources_without_policy, RuleInput::runtime},
 };
-constexpr Warner of_subdomains[] = {{Rule::shared_subdomain, warn_of_shared_subdomain, Wants::runtime}};
+constexpr Warner of_subdomains[] = {{Rule::shared_subdomain, warn_of_shared_subdomain, RuleInput::runtime}};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "api/json_reader.hpp"
 #include "api/names.hpp"
+#include "build/failure_rules.hpp"
 #include "build/merged_template.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
@@ -34,7 +35,8 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
          {validate_template(inputs.runtime, plugins),
           check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build),
           image_faults(inputs.runtime, inputs.job), unusable_resources(inputs.runtime, inputs.job, plugins),
-          limit_faults(inputs.runtime, inputs.job, plugins)})
+          limit_faults(inputs.runtime, inputs.job, plugins),
+          failure_policy_faults(inputs.runtime, inputs.job)})
         if (!errors.empty()) return to_error(errors.front());
     return {};
 }
@@ -68,7 +70,7 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
 
 void note_forbidden_fields(const Inputs& inputs, Built& built) {
     std::string paths;
-    for (const ForbiddenField& field : forbidden_fields(inputs.runtime["spec"]["template"]["spec"]))
+    for (const TemplateField& field : forbidden_fields(inputs.runtime["spec"]["template"]["spec"]))
         paths += (paths.empty() ? "" : ", ") + field.path;
     if (!paths.empty())
         built.warnings.push_back(

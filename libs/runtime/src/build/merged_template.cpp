@@ -27,8 +27,9 @@ api::Result<Template> merged_template(const Json& runtime, const Json& train_job
     if (!merged || claims.items().empty()) return merged;
     Json* jobs = merged->spec.find("replicatedJobs");
     if (!jobs) return merged;
+    Receivers receivers(plugins);
     for (Json& job : jobs->items()) {
-        if (!plugins.gets_resources_per_node(job)) continue;
+        if (!receivers.include(job)) continue;
         Json* pod_spec = pod_spec_in(job);
         if (Json* node = pod_spec ? node_in(*pod_spec) : nullptr) {
             upsert_all_claims(*pod_spec, claims);

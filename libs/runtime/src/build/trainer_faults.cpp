@@ -54,10 +54,15 @@ std::string_view list_of_job(const Json& per_node, const ResourceFault& fault) {
     return per_node[other].contains(fault.name) ? other : std::string_view();
 }
 
+std::string place_of(const Json& replicated_job, const Json& container) {
+    return "job " + shortened(replicated_job["name"].as_string()) + ", container " +
+           shortened(container["name"].as_string());
+}
+
 // `per_node` is the container's part; null: none.
-void add_resource_faults(const Json& resources, const Json& per_node, const std::string& where,
+void add_resource_faults(const Json& replicated_job, const Json& container, const Json& per_node,
                          const api::TrainJob& job, FieldErrors& errors) {
-    const auto merged = merged_resources(resources, per_node);
+    const auto merged = merged_resources(container["resources"], per_node);
     if (!merged) return;  // an error of its own
     for (ResourceFault& fault : resource_faults(*merged)) {
         const std::string_view list = list_of_job(per_node, fault);
@@ -65,7 +70,7 @@ void add_resource_faults(const Json& resources, const Json& per_node, const std:
             errors.push_back({FieldErrorType::invalid,
                               "spec.runtimeRef",
                               job.runtime_ref.name,
-                              where + ": " + fault.place() + " " + fault.rule,
+                              place_of(replicated_job, container) + ": " + fault.place() + " " + fault.rule,
                               {}});
         else
             errors.push_back({FieldErrorType::invalid,
@@ -74,11 +79,6 @@ void add_resource_faults(const Json& resources, const Json& per_node, const std:
                               std::move(fault.rule),
                               {}});
     }
-}
-
-std::string place_of(const Json& replicated_job, const Json& container) {
-    return "job " + std::string(replicated_job["name"].as_string()) + ", container " +
-           std::string(container["name"].as_string());
 }
 
 }  // namespace
@@ -118,9 +118,10 @@ FieldErrors limit_faults(const Json& runtime, const api::TrainJob& job, const Ac
     FieldErrors errors;
     const Json& per_node = job.spec["trainer"]["resourcesPerNode"];
     if (per_node.empty()) return errors;
+    Receivers receivers(plugins);
     for (const Json& replicated : jobs_of(runtime).items()) {
         const Json* node = find_named(pod_spec_of(replicated)["containers"], api::node_container);
-        if (!node || !plugins.gets_resources_per_node(replicated)) continue;
+        if (!node || !receivers.include(replicated)) continue;
         const auto merged = merged_resources((*node)["resources"], per_node);
         if (!merged) continue;  // an error of its own
         compare(*merged, per_node, true, errors);
@@ -133,14 +134,14 @@ FieldErrors unusable_resources(const Json& runtime, const api::TrainJob& job, co
     static const Json nothing;
     FieldErrors errors;
     const Json& own = job.spec["trainer"]["resourcesPerNode"];
+    Receivers receivers(plugins);
     for (const Json& replicated : jobs_of(runtime).items()) {
         if (replicated["replicas"].int_or(1) == 0) continue;  // it has no Pods
-        const bool takes_own = plugins.gets_resources_per_node(replicated);
+        const bool takes_own = receivers.include(replicated);
         for (const std::string_view list : {"initContainers", "containers"})
             for (const Json& container : pod_spec_of(replicated)[list].items()) {
                 const bool is_node = list == "containers" && container["name"] == api::node_container;
-                add_resource_faults(container["resources"], takes_own && is_node ? own : nothing,
-                                    place_of(replicated, container), job, errors);
+                add_resource_faults(replicated, container, takes_own && is_node ? own : nothing, job, errors);
             }
     }
     return errors;

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "api/text.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -111,9 +112,8 @@ std::vector<const Json*> alternatives(const Json& request) {
 
 bool contains_gpu(std::string_view text) {
     constexpr std::string_view gpu = "gpu";
-    return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(), [](char a, char b) {
-               return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
-           }) != text.end();
+    return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(),
+                       [](char a, char b) { return api::to_lower(a) == b; }) != text.end();
 }
 
 // A class of parts of GPUs, such as mig.nvidia.com.

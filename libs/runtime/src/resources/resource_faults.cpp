@@ -7,6 +7,7 @@
 #include "api/dns_label.hpp"
 #include "api/nearest.hpp"
 #include "api/quantity.hpp"
+#include "api/text.hpp"
 
 namespace runtime {
 namespace {
@@ -18,17 +19,6 @@ constexpr std::string_view standard_names[] = {"cpu", "memory", "ephemeral-stora
 constexpr std::string_view huge_pages = "hugepages-";
 constexpr std::string_view of_quotas = "requests.";
 constexpr std::size_t longest_domain = 253 - of_quotas.size();
-constexpr std::size_t longest_part = 63;
-
-bool is_letter_or_digit(char c) { return api::is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
-
-// Returns the part after the slash of a qualified name.
-bool is_name_part(std::string_view part) {
-    return !part.empty() && part.size() <= longest_part && is_letter_or_digit(part.front()) &&
-           is_letter_or_digit(part.back()) && std::all_of(part.begin(), part.end(), [](char c) {
-               return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
-           });
-}
 
 bool is_huge_pages(std::string_view name) { return name.starts_with(huge_pages); }
 
@@ -41,16 +31,9 @@ bool is_known_name(std::string_view name) {
     if (slash == name.npos)
         return std::find(std::begin(standard_names), std::end(standard_names), name) !=
                    std::end(standard_names) ||
-               (is_huge_pages(name) && is_name_part(name));
+               (is_huge_pages(name) && api::is_name_part(name));
     return slash <= longest_domain && api::is_dns_subdomain(name.substr(0, slash)) &&
-           is_name_part(name.substr(slash + 1)) && !(is_extended(name) && name.starts_with(of_quotas));
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return result;
+           api::is_name_part(name.substr(slash + 1)) && !(is_extended(name) && name.starts_with(of_quotas));
 }
 
 struct Device {
@@ -74,13 +57,13 @@ public:
             for (const auto& [name, quantity] : resources[list].members()) {
                 if (!is_known_name(name) || !is_extended(name)) continue;
                 for (std::size_t i = 0; i < devices.size(); ++i)
-                    if (own_[i].empty() && lower(name).find(devices[i].part) != std::string::npos)
+                    if (own_[i].empty() && api::to_lower(name).find(devices[i].part) != std::string::npos)
                         own_[i] = name;
             }
     }
 
     std::string about(std::string_view name) const {
-        const std::string meant = likely_name(lower(name));
+        const std::string meant = likely_name(api::to_lower(name));
         if (!meant.empty()) return "is no resource of a container; did you mean \"" + meant + "\"?";
         return "is no resource of a container: use cpu, memory, ephemeral-storage, hugepages-SIZE, or the "
                "full name of a device, such as example.com/device";

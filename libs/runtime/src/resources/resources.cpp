@@ -6,6 +6,7 @@
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"
+#include "api/text.hpp"
 #include "merge/strategic_merge.hpp"
 #include "template/edit.hpp"
 
@@ -43,13 +44,6 @@ void level(Json& resources, const Json& per_node) {
     for (auto& [name, quantity] : missing) limits[name] = std::move(quantity);
 }
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return result;
-}
-
 std::int64_t whole(const Json& quantity) {
     const auto parsed = api::parse_quantity(quantity);
     return parsed ? std::max<std::int64_t>(0, parsed->round_up()) : 0;
@@ -59,7 +53,7 @@ std::int64_t gpus_among(const Json& list) {
     std::int64_t whole_devices = 0;
     std::int64_t first_by_name = 0;
     for (const auto& [name, quantity] : list.members()) {
-        const std::string key = lower(name);
+        const std::string key = api::to_lower(name);
         const std::int64_t count = key.find("gpu") == key.npos ? 0 : whole(quantity);
         if (count == 0) continue;
         if (first_by_name == 0) first_by_name = count;

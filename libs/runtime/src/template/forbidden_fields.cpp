@@ -10,16 +10,16 @@ using api::Json;
 constexpr std::string_view deadline = "activeDeadlineSeconds";
 constexpr std::string_view ttl = "ttlSecondsAfterFinished";
 
-void add(std::vector<ForbiddenField>& found, const Json& holder, std::string_view member,
-         std::string_view job, const std::string& path) {
+void add(std::vector<TemplateField>& found, const Json& holder, std::string_view member, std::string_view job,
+         const std::string& path) {
     if (const Json& value = holder[member]; !value.is_null())
         found.push_back({path + "." + std::string(member), std::string(job), std::string(member), value});
 }
 
 }  // namespace
 
-std::vector<ForbiddenField> forbidden_fields(const Json& job_set_spec) {
-    std::vector<ForbiddenField> found;
+std::vector<TemplateField> forbidden_fields(const Json& job_set_spec) {
+    std::vector<TemplateField> found;
     add(found, job_set_spec, ttl, "", "spec.template.spec");
     const auto& jobs = job_set_spec["replicatedJobs"].items();
     for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -6,17 +6,17 @@
 
 namespace runtime {
 
-/// A deadline or TTL inside a runtime's template, which would conflict with the TrainJob's own.
-struct ForbiddenField {
+/// A field inside a runtime's template.
+struct TemplateField {
     std::string path = {};  ///< "spec.template.spec.replicatedJobs[0].template.spec.activeDeadlineSeconds"
     std::string job = {};   ///< its replicated job; empty: the JobSet's own
     std::string member = {};
     api::Json value = {};
 };
 
-/// Returns those of a runtime's `template.spec`, in order. A Pod's own deadline is none of them: it limits
-/// one attempt.
-std::vector<ForbiddenField> forbidden_fields(const api::Json& job_set_spec);
+/// Returns the deadlines and TTLs of a runtime's `template.spec`, in order, which would conflict with the
+/// TrainJob's own. A Pod's own deadline is none of them: it limits one attempt.
+std::vector<TemplateField> forbidden_fields(const api::Json& job_set_spec);
 
 /// Removes them.
 void strip_forbidden_fields(api::Json& job_set_spec);

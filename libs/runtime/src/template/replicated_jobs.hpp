@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "api/json.hpp"
 
@@ -22,6 +23,12 @@ inline const api::Json& jobs_of(const api::Json& runtime) {
 
 inline const api::Json& pod_spec_of(const api::Json& replicated_job) {
     return replicated_job["template"]["spec"]["template"]["spec"];
+}
+
+/// For errors and warnings about many items: names may be long, and the beginning says enough.
+inline std::string shortened(std::string_view name) {
+    constexpr std::size_t enough = 63;
+    return name.size() <= enough ? std::string(name) : std::string(name.substr(0, enough - 3)) + "...";
 }
 
 }  // namespace runtime

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import subprocess
 
 import original
@@ -61,10 +62,14 @@ def test_columns(plane, rest, job):
     rest.patch("trainjobs", "job", {"status": {"conditions": [
         {"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "", "lastTransitionTime": time},
         {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "", "lastTransitionTime": time},
-    ]}}, subresource="status")
+    ], "trainerStatus": {"progressPercentage": 42, "estimatedRemainingSeconds": 3600, "lastUpdatedTime": time}}}, subresource="status")
     header, row = [line.split() for line in plane.kubectl("get", "trainjob", "job").splitlines()]
-    assert header == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "AGE"]
-    assert row[:3] == ["job", "Failed", "DeadlineExceeded"]
+    assert header == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "PROGRESS", "AGE"]
+    assert row[:4] == ["job", "Failed", "DeadlineExceeded", "42"]
+    header, row = plane.kubectl("get", "trainjob", "job", "-o", "wide").splitlines()
+    assert header.split()[-5:] == ["PROGRESS", "ETA", "REPORTED", "RESTARTS", "AGE"]
+    assert row[header.index("PROGRESS"):header.index("REPORTED")].split() == ["42", "3600"]
+    assert re.fullmatch(r"\d+[dh].*", row[header.index("REPORTED"):header.index("RESTARTS")].strip())
 
 
 @pytest.mark.parametrize("field, words", [

@@ -118,8 +118,8 @@ class Hooks:
         self.by_label = {label_of(row, policy): row.answer for row in ROWS for policy in POLICIES}
         self.server = TlsWebhook(certificates, self._answer)
         self.bundle = base64.b64encode((certificates / "ca.crt").read_bytes()).decode()
-        self._nobody = TlsWebhook(certificates, self._answer)
-        self._nobody.close()
+        self._closed = TlsWebhook(certificates, self._answer)
+        self._closed.close()
 
     def _answer(self, path, body):
         if not body:
@@ -135,7 +135,7 @@ class Hooks:
                 "webhooks": [self._hook(kind, label) for label in labels]}
 
     def _hook(self, kind, label):
-        port = self._nobody.port if label.startswith("no-connection") else self.server.port
+        port = self._closed.port if label.startswith("no-connection") else self.server.port
         return {"name": f"{label.replace('.', '-')}.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
                 "failurePolicy": "Ignore" if label.endswith(".ignore") else "Fail",
                 "timeoutSeconds": 1 if label.startswith("timeout") else 10,

@@ -1,4 +1,4 @@
-"""A real Prometheus scrapes both programs while TrainJobs have every outcome: exported metrics match docs/operations.md, every alert can
+"""A real Prometheus scrapes the programs while TrainJobs have every outcome: exported metrics match docs/operations.md, every alert can
 be evaluated, every panel of the dashboard has data, and the log has the story of each job."""
 
 import json
@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import progress_deployment
 from deployment import Signalbox, remove_webhooks
 from paths import ROOT
 from prometheus import COMPONENT, Prometheus, alerts
@@ -29,8 +30,10 @@ TARGETS = [(panel["title"], target["expr"]) for panel in PANELS for target in pa
 
 @pytest.fixture(scope="module")
 def installed(cluster):
-    """Both programs, with fresh metrics."""
-    with Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"]) as signalbox:
+    """Both programs and the server of progress, as the attribute `progress`, with fresh metrics."""
+    binaries = os.environ["SIGNALBOX_BIN_DIR"]
+    with Signalbox(cluster, binaries) as signalbox, progress_deployment.running(cluster, binaries) as signalbox.progress:
+        signalbox.restart_reconciler(progress_deployment.GATE)
         yield signalbox
         remove_webhooks(cluster)
 
@@ -40,11 +43,11 @@ def observed(installed, cluster):
     """Prometheus after a shift, with `uids` of the shift's jobs and the times of its `start` and `end`."""
     rest = Rest(cluster.kubeconfig, NAMESPACE)
     rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    targets = {f"signalbox-{name}": getattr(installed, name).port_of("admin") for name in ("webhook", "reconciler")}
+    targets = {f"signalbox-{name}": getattr(installed, name).port_of("admin") for name in ("webhook", "reconciler", "progress")}
     with Prometheus(cluster.directory / "prometheus", targets) as prometheus:
         prometheus.start = time.time()
         prepare(rest)
-        prometheus.uids = shift(rest)
+        prometheus.uids = shift(rest, progress=installed.progress)
         wait_for("the last scrape", lambda: prometheus.query('sum(signalbox_ttl_lateness_seconds_count) > 0'))
         time.sleep(2)  # two more scrapes, which rates need
         prometheus.end = time.time()
@@ -65,11 +68,18 @@ def families(program):
     return found
 
 
-@pytest.mark.parametrize("program", ["webhook", "reconciler"])
+@pytest.mark.parametrize("program", ["webhook", "reconciler", "progress"])
 def test_a_program_exports_what_is_documented_with_type_and_labels(observed, installed, program):
+    found = families(getattr(installed, program))
     wanted = {name: (kind, labels) for name, (kind, labels, programs) in documented().items() if programs in ("both", program)}
+    if program == "progress":
+        # Of the webhook it has those of connections, of HTTP and of the certificate, and of both all but those of watches.
+        of_server = re.compile("signalbox_(connections|tls|http)_?")
+        wanted |= {name: (kind, labels) for name, (kind, labels, programs) in documented().items()
+                   if programs == "webhook" and of_server.match(name)}
+        wanted = {name: value for name, value in wanted.items() if not name.startswith(("signalbox_watch_", "signalbox_progress_job_"))}
     wanted |= {former: wanted[name] for former, name in former_names().items() if name in wanted}
-    assert families(getattr(installed, program)) == wanted
+    assert found == wanted
 
 
 @pytest.mark.parametrize("program", ["webhook", "reconciler"])
@@ -80,10 +90,10 @@ def test_a_program_exports_the_version_that_it_prints(observed, program):
     assert (labels["version"], value) == (printed, 1)
 
 
-def test_prometheus_scrapes_both_without_an_error(observed):
+def test_prometheus_scrapes_them_without_an_error(observed):
     targets = observed.ask("targets", state="active")["activeTargets"]
     assert {target["labels"]["job"]: (target["health"], target["lastError"]) for target in targets} == {
-        "signalbox-webhook": ("up", ""), "signalbox-reconciler": ("up", "")}
+        "signalbox-webhook": ("up", ""), "signalbox-reconciler": ("up", ""), "signalbox-progress": ("up", "")}
 
 
 def test_counters_match_the_jobs_of_the_shift(observed):

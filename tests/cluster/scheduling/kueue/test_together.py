@@ -1,6 +1,9 @@
 """Properties of both programs together: no writes when all is settled, and either program may be down for a while."""
 
 import json
+import os
+import pathlib
+import subprocess
 
 import pytest
 
@@ -40,6 +43,22 @@ def test_nothing_is_written_when_all_is_settled(signalbox, kueue, admin, team):
     signalbox.wait_until_idle()
     assert signalbox.writes() == 0
     assert versions(team) == before
+
+
+def test_explain_says_which_quota_is_missing(cluster, team):
+    team.submit("first", seconds="never")
+    team.until_runs("first")
+    team.submit("second")
+    team.until_held("second")
+    program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+
+    def queue_line(name):
+        text = subprocess.run([program, "--kubeconfig", cluster.kubeconfig, "-n", team.rest.namespace, "explain", name], capture_output=True,
+                              text=True, timeout=60, check=True).stdout
+        return next(line for line in text.splitlines() if line.startswith("Queue"))
+    assert "admitted by the ClusterQueue " in queue_line("first")
+    missing = wait_for("Kueue's reason", lambda: (lambda line: line if "waits: " in line else None)(queue_line("second")))
+    assert "insufficient unused quota for cpu in flavor " in missing and " more needed" in missing
 
 
 def test_a_deadline_frees_quota_within_two_seconds(team):

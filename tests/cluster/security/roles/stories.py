@@ -12,6 +12,7 @@ import ssl
 import yaml
 
 import pod_reports as pod_reports_client
+import progress_deadlines
 from deployment import ROOT
 from gangs import path_of_pod_group
 from jobs import runtime, train_job
@@ -195,6 +196,22 @@ def pods_get_the_ca(tale):
     tale.create_runtime(kind="TrainingRuntime")
     tale.create_job("reports", kind="TrainingRuntime")
     return lambda: (tale.rest.get("configmaps", "reports-tls-config") or {"data": {}})["data"].get("ca.crt") == CA
+
+
+def job_without_progress_fails(tale):
+    """The job has made progress long ago, since its last resume, and the server of reports has vouched for itself since then."""
+    tale.rest.request("POST", f"/api/v1/namespaces/{tale.system}/secrets", {
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-progress-cert"}, "stringData": {"ca.crt": CA}})
+    tale.create_runtime()
+    job = tale.job("stands-still")
+    job["metadata"]["annotations"] = {progress_deadlines.SECONDS: "60", progress_deadlines.ACTION: "Fail"}
+    tale.rest.create(job)
+    progress_deadlines.stand_still(tale.rest, "stands-still")
+
+    def failed():
+        progress_deadlines.lease(tale.rest, tale.system)
+        return "Failed" in true_conditions(tale.rest.get("trainjobs", "stands-still"))
+    return failed
 
 
 # Stories of the webhook -------------------------------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ LISTED = [
     ("progress", "create", LEASES, "leases", OF_PROGRAMS, ""),
     ("progress", "get update", LEASES, "leases", OF_PROGRAMS, "signalbox-progress"),
     ("progress", "get create patch update", "", "secrets", OF_PROGRAMS, "signalbox-progress-cert"),
+    ("reconciler", "get", LEASES, "leases", OF_PROGRAMS, "signalbox-progress"),
 
     ("reconciler", "get list watch delete", OURS, "trainjobs", LOOKED_AFTER, ""),
     ("reconciler", "patch", OURS, "trainjobs/status", LOOKED_AFTER, ""),

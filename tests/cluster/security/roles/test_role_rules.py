@@ -53,6 +53,7 @@ SELF_SIGNED = ("--self-signed", f"--cert-secret={NAMESPACE}/signalbox-webhook-ce
 PROGRESS = ("--serve=progress", "--progress-listen=127.0.0.1:0", f"--progress-cert-secret={NAMESPACE}/signalbox-progress-cert",
             f"--progress-service={NAMESPACE}/signalbox-progress", "--progress-source-rate=0")
 GATE = ("--feature-gates=TrainJobStatus=true", f"--status-ca-secret={NAMESPACE}/signalbox-progress-cert")
+DEADLINE_GATE = (*GATE, "--feature-gates=TrainJobProgressDeadline=true")
 STORIES = [
     Story("reconciler", "trainjobs", stories.job_is_seen),
     Story("reconciler", "trainjobs/status", stories.job_is_seen),
@@ -87,6 +88,7 @@ STORIES = [
     Story("progress", "leases get", stories.reports_are_vouched_for_again, PROGRESS),
     Story("progress", "secrets", stories.certificate_for_pods_is_shown, PROGRESS),
     Story("reconciler-progress", "secrets", stories.pods_get_the_ca, GATE, limited=True),
+    Story("reconciler-progress-lease", "leases", stories.job_without_progress_fails, DEADLINE_GATE),
     # Rules that are split into a Role and a ClusterRole.
     Story("reconciler", "clustertrainingruntimes", stories.job_is_seen, limited=True),
     Story("reconciler", "trainingruntimes", stories.job_of_the_namespaces_runtime_is_seen, limited=True),

@@ -2,6 +2,7 @@
 #include "cluster/refusal.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 #include <deque>
@@ -107,6 +108,12 @@ TEST_CASE("an error of the cluster has its remedy in one line", "[cluster]") {
          "namespace \"team\"; the role "
          "edit is missing: an administrator binds it by `kubectl create rolebinding NAME --clusterrole=edit "
          "--user=USER -n NAMESPACE`"},
+        {{.code = forbidden,
+          .message = user + "get resource \"trainjobs\"" + in_group + "in the namespace \"tj\""},
+         {"tj", "night"},
+         "User \"jane\" cannot get resource \"trainjobs\" in API group \"trainer.kubeflow.org\" in the "
+         "namespace "
+         "\"tj\"; what is asked for is NAMESPACE/NAME, not KIND/NAME"},
         {{.code = forbidden, .message = "exceeded quota"}, {}, "exceeded quota"},
         {{.code = not_found, .message = "trainjobs \"night\" not found"},
          {"vision", "night"},
@@ -118,6 +125,62 @@ TEST_CASE("an error of the cluster has its remedy in one line", "[cluster]") {
          {},
          "connection refused; is the cluster of the kubeconfig up, and can it be reached from here?"},
         {{.code = unavailable, .message = "etcd is slow", .http_status = 503}, {}, "etcd is slow"},
+        {{.code = unavailable,
+          .message = "TLS handshake failed: certificate not trusted: self-signed certificate"},
+         {},
+         "TLS handshake failed: certificate not trusted: self-signed certificate; does the kubeconfig have "
+         "the "
+         "certificate-authority of this cluster?"},
+        {{.code = unavailable, .message = "certificate not trusted: hostname mismatch"},
+         {},
+         "certificate not trusted: hostname mismatch; its certificate is for other names: does the "
+         "kubeconfig "
+         "have the right server or tls-server-name?"},
+        {{.code = unavailable, .message = "certificate not trusted: certificate has expired"},
+         {},
+         "certificate not trusted: certificate has expired; the cluster's administrator has to renew it"},
     };
     for (const Row& row : rows) CHECK(cli::advised(row.error, row.key).message == row.message);
+}
+
+TEST_CASE("a cluster with another version of TrainJobs, or with none, is told apart", "[cluster]") {
+    const api::Error no_page = {.code = api::Errc::not_found, .message = "404 page not found"};
+    const auto group = [](const char* versions) { return std::string(R"({"versions": )") + versions + "}"; };
+    struct Row {
+        std::deque<api::Result<std::string>> answers;
+        const char* message;
+    };
+    const Row rows[] = {
+        {{group(R"([{"version": "v2"}, {"version": "v1beta1"}])")},
+         "this cluster has TrainJobs of trainer.kubeflow.org/v2, v1beta1, and this program knows v1alpha1: "
+         "install "
+         "the kubectl trainjob of the release that is in the cluster"},
+        {{group(R"([{"version": "v1alpha1"}])")},
+         "this cluster has trainer.kubeflow.org/v1alpha1 without TrainJobs: are all CRDs installed?"},
+        {{no_page, group(R"([{"version": "v1"}])")},
+         "this cluster has no TrainJobs (404 page not found): are the CRDs installed? It has kubeflow.org/v1 "
+         "of "
+         "Kubeflow's Training Operator, whose jobs are of other kinds"},
+        {{no_page, no_page}, "this cluster has no TrainJobs (404 page not found): are the CRDs installed?"},
+    };
+    for (const Row& row : rows) {
+        Answers server;
+        server.answers = row.answers;
+        boost::asio::io_context context;
+        api::Error advice;
+        boost::asio::co_spawn(context, cli::advised_by(server, no_page, {}),
+                              [&](std::exception_ptr, api::Error result) { advice = std::move(result); });
+        context.run();
+        CHECK(advice.message == row.message);
+        CHECK(advice.code == api::Errc::not_found);
+        CHECK(server.asked.front() == "/apis/trainer.kubeflow.org");
+    }
+    // The cluster is not asked about a missing TrainJob.
+    Answers server;
+    boost::asio::io_context context;
+    const api::Error missing = {.code = api::Errc::not_found, .message = "trainjobs \"night\" not found"};
+    boost::asio::co_spawn(context, cli::advised_by(server, missing, {"vision", "night"}),
+                          boost::asio::detached);
+    context.run();
+    CHECK(server.asked.empty());
 }

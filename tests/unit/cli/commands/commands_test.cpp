@@ -71,6 +71,26 @@ TEST_CASE("commands are sorted by name, and each has examples with its own name"
     }
 }
 
+TEST_CASE("options in front of a command belong to it", "[commands]") {
+    using Words = std::vector<std::string>;
+    const std::pair<Words, Words> rows[] = {
+        {{"-n", "team", "list", "-o", "json"}, {"list", "-n", "team", "-o", "json"}},
+        {{"-A", "list"}, {"list", "-A"}},
+        {{"--context=c", "--watch", "explain", "list"}, {"explain", "--context=c", "--watch", "list"}},
+        // The value of an option may be the name of a command.
+        {{"-n", "list", "wait", "a"}, {"wait", "-n", "list", "a"}},
+        {{"list", "-n", "wait"}, {"list", "-n", "wait"}},
+        {{"help", "list"}, {"list", "--help"}},
+        {{"help"}, {"help"}},
+        {{"help", "me"}, {"help", "me"}},
+        {{"-n", "team"}, {"-n", "team"}},
+        {{"-n"}, {"-n"}},
+        {{"--version"}, {"--version"}},
+        {{}, {}},
+    };
+    for (const auto& [words, wanted] : rows) CHECK(command_first(words) == wanted);
+}
+
 TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or resumed", "[suspend]") {
     using Step = Suspension::Step;
     Brief job = running();
@@ -88,6 +108,8 @@ TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or re
 TEST_CASE("the exit status of wait distinguishes the expected end from another one", "[wait]") {
     Brief waits = running();
     waits.standing = standing_of(PodsRun::no);
+    Brief held = running();
+    held.standing.word = "suspended";
     const std::tuple<Goal, Brief, Outcome> rows[] = {
         {Goal::complete, running(), Outcome::waits},
         {Goal::complete, ended(true), Outcome::reached},
@@ -97,6 +119,10 @@ TEST_CASE("the exit status of wait distinguishes the expected end from another o
         {Goal::running, running(), Outcome::reached},
         {Goal::running, waits, Outcome::waits},
         {Goal::running, ended(true), Outcome::other_end},
+        {Goal::suspended, running(), Outcome::waits},
+        {Goal::suspended, held, Outcome::reached},
+        {Goal::running, held, Outcome::waits},
+        {Goal::suspended, ended(false), Outcome::other_end},
     };
     for (const auto& [goal, job, outcome] : rows) CHECK(outcome_of(goal, job) == outcome);
 }
@@ -182,6 +208,11 @@ TEST_CASE("a shell completes names from the cluster", "[complete]") {
         {{"list", "--runtime", ""}, Ask::runtimes},
         {{"render", "-f", ""}, Ask::files},
         {{"list", "--watch", ""}, Ask::nothing},
+        {{"list", "--context", ""}, Ask::contexts},
+        {{"list", "--cluster=a"}, Ask::clusters},
+        {{"list", "--user", ""}, Ask::users},
+        {{"explain", "-n", "team", ""}, Ask::train_jobs},
+        {{"explain", "--watch", "night", ""}, Ask::nothing},
     };
     for (const auto& [words, ask] : rows) {
         INFO(words.back());

@@ -110,9 +110,14 @@ TEST_CASE("a terminal shows colours unless NO_COLOR is set, and bars in UTF-8", 
 
 TEST_CASE("a frame replaces the one before without an empty screen, and does not scroll", "[text]") {
     Terminal small = {.is_terminal = true, .columns = 6, .lines = 3};
-    CHECK(frame("\x1b[31mlonger line\x1b[0m\nb\nc\nd\n", small) ==
-          "\x1b[H\x1b[31mlonge…\x1b[0m\x1b[K\nb\x1b[K\n\x1b[J");
-    CHECK(frame("", small) == "\x1b[H\x1b[J");
+    const std::string begin = "\x1b[?2026h\x1b[?25l\x1b[H";
+    const std::string end = "\x1b[J\x1b[?25h\x1b[?2026l";
+    CHECK(frame("\x1b[31mlonger line\x1b[0m\nb\n", small) ==
+          begin + "\x1b[31mlonge…\x1b[0m\x1b[K\nb\x1b[K\n" + end);
+    CHECK(frame("a\nb\nc\nd\n", small) == begin + "a\x1b[K\nand 3…\x1b[K\n" + end);
+    CHECK(frame("a\nb\nc\nd\n", {.is_terminal = true}) ==
+          begin + "a\x1b[K\nb\x1b[K\nc\x1b[K\nd\x1b[K\n" + end);
+    CHECK(frame("", small) == begin + end);
 }
 
 }  // namespace cli

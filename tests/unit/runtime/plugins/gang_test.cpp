@@ -128,10 +128,6 @@ TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
          "[{name: init, template: {" POD
          "}}, {name: node, dependsOn: [{name: init, status: Complete}], template: {" TRAINER "}}]",
          "", "node", 2},
-        {"not the launcher that waits for nodes",
-         "[{name: node, template: {" TRAINER "}}, {name: launcher, dependsOn: [{name: node, status: Ready}], "
-         "template: {" POD "}}]",
-         "", "node", 2},
         {"dependencies of dependencies count",
          "[{name: a, template: {" POD
          "}}, {name: b, dependsOn: [{name: a, status: Complete}], template: {" POD
@@ -171,6 +167,67 @@ TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
         }
 }
 
+TEST_CASE("Pods that follow members need room beside them, but no scheduler waits for them", "[gang]") {
+    struct Case {
+        const char* name;
+        const char* jobs;
+        const char* startup;
+        const char* in_gang;
+        const char* resources;
+    };
+#define POD(cpu)                                                                                     \
+    "template: {spec: {template: {spec: {containers: [{name: node, image: i, resources: {requests: " \
+    "{cpu: " #cpu "}}}]}}}}"
+    const Case cases[] =
+        {
+            {"a launcher that waits for nodes",
+             "[{name: node, " POD(10) "}, {name: launcher, dependsOn: [{name: node, status: Ready}], " POD(
+                 1) "}]",
+             "", "node launcher", "cpu=21"},
+            {"a chain of them",
+             "[{name: node, " POD(10) "}, {name: b, dependsOn: [{name: node, status: Ready}], " POD(
+                 1) "}, {name: c, dependsOn: [{name: b, status: Ready}], " POD(2) "}]",
+             "", "node b c", "cpu=23"},
+            {"with replicas",
+             "[{name: node, " POD(
+                 10) "}, {name: b, replicas: 3, dependsOn: [{name: node, status: Ready}], " POD(1) "}]",
+             "", "node b", "cpu=23"},
+            {"not those that wait for the end of members",
+             "[{name: node, " POD(10) "}, {name: report, dependsOn: [{name: node, status: Complete}], " POD(
+                 1) "}, {name: c, dependsOn: [{name: report, status: Ready}], " POD(2) "}]",
+             "", "node", "cpu=20"},
+            {"not those that wait for the end of another follower",
+             "[{name: node, " POD(10) "}, {name: b, dependsOn: [{name: node, status: Ready}], " POD(
+                 1) "}, {name: c, dependsOn: [{name: node, status: Ready}, {name: b, status: "
+                    "Complete}], " POD(2) "}]",
+             "", "node b", "cpu=21"},
+            {"not what has come before",
+             "[{name: init, " POD(5) "}, {name: node, dependsOn: [{name: init, status: Complete}], " POD(
+                 10) "}, {name: b, dependsOn: [{name: init, status: Complete}, {name: node, status: "
+                     "Ready}], " POD(1) "}]",
+             "", "node b", "cpu=21"},
+            {"one by one", "[{name: a, " POD(5) "}, {name: node, " POD(10) "}, {name: b, " POD(1) "}]",
+             "{startupPolicyOrder: InOrder}", "node b", "cpu=21"},
+        };
+#undef POD
+    for (const char* policy : {"coscheduling", "volcano"})
+        for (const Case& c : cases) {
+            DYNAMIC_SECTION(policy << ": " << c.name) {
+                Json runtime = gang_runtime(policy);
+                at(runtime, "spec.template.spec.replicatedJobs") = tree(c.jobs);
+                for (Json& job : at(runtime, "spec.template.spec.replicatedJobs").items())
+                    if (job["name"] == Json("node"))
+                        job["template"]["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] =
+                            "trainer";
+                if (*c.startup) at(runtime, "spec.template.spec.startupPolicy") = tree(c.startup);
+                const Json group = pod_group(runtime);
+                CHECK(group["spec"]["minMember"].int_or(0) == 2);
+                CHECK(resources_of(group) == c.resources);
+                CHECK(marked(build_gang(runtime)->objects.back().object) == c.in_gang);
+            }
+        }
+}
+
 TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
     Json runtime = gang_runtime("coscheduling");
     for (int index = 0; index < 3; ++index) {
@@ -192,20 +249,31 @@ TEST_CASE("thousands of jobs, each after the one before, are handled in time", "
         jobs.push_back(std::move(job));
     }
     Json runtime = gang_runtime("coscheduling");
-    SECTION("by the startup policy") {
-        at(runtime, "spec.template.spec.startupPolicy.startupPolicyOrder") = "InOrder";
-    }
-    SECTION("by dependsOn") {
+    std::string want = "a0";
+    const auto depend = [&jobs](const char* status) {
         for (std::size_t index = 1; index < jobs.items().size(); ++index) {
-            Json dependency = Json::object({{"status", "Complete"}});
+            Json dependency = Json::object({{"status", status}});
             dependency["name"] = "a" + std::to_string(index - 1);
             jobs.items()[index]["dependsOn"].push_back(std::move(dependency));
         }
+    };
+    const auto want_all = [&] {
+        for (std::size_t index = 1; index < jobs.items().size(); ++index)
+            want += " a" + std::to_string(index);
+    };
+    SECTION("by the startup policy") {
+        at(runtime, "spec.template.spec.startupPolicy.startupPolicyOrder") = "InOrder";
+        want_all();
+    }
+    SECTION("when the one before has ended") { depend("Complete"); }
+    SECTION("when the one before is ready") {
+        depend("Ready");
+        want_all();
     }
     at(runtime, "spec.template.spec.replicatedJobs") = std::move(jobs);
     const auto built = build_gang(runtime);
     if (!built) FAIL(built.error());
-    CHECK(marked(built->objects.back().object) == "a0");
+    CHECK(marked(built->objects.back().object) == want);
 }
 
 TEST_CASE("a gang needs its PodGroup, LimitRanges and RuntimeClasses", "[gang]") {

@@ -6,7 +6,7 @@
 #include "merge/json_patch.hpp"
 #include "runtime/validation.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using api::Json;
@@ -185,4 +185,4 @@ std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& aft
     return std::nullopt;
 }
 
-}  // namespace faults
+}  // namespace model

@@ -3,7 +3,7 @@
 
 #include "api_model.hpp"
 
-namespace faults {
+namespace model {
 
 /// Sets the defaults of JobSet 0.12's CRD that change an object from what was sent. The writer of a POST owns
 /// them.
@@ -24,4 +24,4 @@ std::optional<Reply> admit_edit(const ApiModel& api, const api::Json& before, co
 /// containers of a TrainJob's patches, and immutable ConfigMaps. `before` is null for a create.
 std::optional<Reply> admit(const Kind& kind, const api::Json& before, const api::Json& after);
 
-}  // namespace faults
+}  // namespace model

@@ -7,7 +7,7 @@
 #include "preconditions.hpp"
 #include "support/merge_patch.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using api::Json;
@@ -442,4 +442,4 @@ std::shared_ptr<const std::string> ApiModel::written(const Kind& kind, const Sto
     return std::make_shared<const std::string>(to_json(object));
 }
 
-}  // namespace faults
+}  // namespace model

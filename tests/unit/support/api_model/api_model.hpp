@@ -11,7 +11,7 @@
 #include "field_set.hpp"
 #include "kube/client/request.hpp"
 
-namespace faults {
+namespace model {
 
 /// An HTTP answer.
 struct Reply {
@@ -147,4 +147,4 @@ private:
     std::uint64_t uids_ = 0;
 };
 
-}  // namespace faults
+}  // namespace model

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace faults {
+namespace model {
 namespace {
 
 using api::Json;
@@ -265,4 +265,4 @@ Difference difference(const Json& before, const Json& after) {
     return found;
 }
 
-}  // namespace faults
+}  // namespace model

@@ -6,7 +6,7 @@
 
 #include "api/json.hpp"
 
-namespace faults {
+namespace model {
 
 /// A set of paths. A path element is written as in FieldsV1: "f:spec", `k:{"name":"node"}`.
 struct FieldSet {
@@ -45,4 +45,4 @@ struct Difference {
 };
 Difference difference(const api::Json& before, const api::Json& after);
 
-}  // namespace faults
+}  // namespace model

@@ -3,7 +3,7 @@
 #include "api/names.hpp"
 #include "api_model.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 constexpr Kind kinds[] = {
@@ -35,4 +35,4 @@ const Kind* kind_of(std::string_view resource) {
     return at == std::end(kinds) ? nullptr : at;
 }
 
-}  // namespace faults
+}  // namespace model

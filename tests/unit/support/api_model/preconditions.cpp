@@ -1,6 +1,6 @@
 #include "preconditions.hpp"
 
-namespace faults {
+namespace model {
 
 using api::Json;
 
@@ -52,4 +52,4 @@ bool allows_unconditional_update(const Kind& kind) {
     return kind.api_version.find('.') == std::string_view::npos;
 }
 
-}  // namespace faults
+}  // namespace model

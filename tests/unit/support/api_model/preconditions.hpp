@@ -3,7 +3,7 @@
 
 #include "api_model.hpp"
 
-namespace faults {
+namespace model {
 
 /// Checks a DELETE or a PUT: the uid and the resourceVersion of `wanted`, if set, must be those of `live`.
 std::optional<Reply> check_preconditions(const Kind& kind, const api::Json& wanted, const api::Json& live);
@@ -18,4 +18,4 @@ std::optional<Reply> check_versions(const Kind& kind, const api::Json& patched, 
 bool allows_unconditional_update(const Kind& kind);
 Reply must_be_specified(const Kind& kind, const api::ObjectKey& key);
 
-}  // namespace faults
+}  // namespace model

@@ -2,7 +2,7 @@
 
 #include "kube/client/status.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 std::string as_table(const std::string& body) {
@@ -28,4 +28,4 @@ api::Result<kube::Response> to_result(Reply reply, const kube::Request& request)
     return kube::error_from(response);
 }
 
-}  // namespace faults
+}  // namespace model

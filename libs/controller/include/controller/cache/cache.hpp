@@ -12,6 +12,7 @@
 #include "api/job_set.hpp"
 #include "api/train_job.hpp"
 #include "controller/cache/changed_runtimes.hpp"
+#include "controller/cache/progress_index.hpp"
 #include "kube/watch/store.hpp"
 #include "lifecycle/state.hpp"
 #include "runtime/plugin.hpp"
@@ -46,6 +47,13 @@ public:
                    const runtime::Pipeline& pipeline = runtime::default_pipeline());
     void on_delete(OnDelete gone) { on_delete_ = std::move(gone); }
 
+    /// Call it before the first object. TrainJobs keep what these deadlines depend on, and a report that
+    /// moves one of them calls OnChange; without it, no report does. `now` is the wall clock.
+    void watch_progress(lifecycle::ProgressWatch watch, std::function<api::Time()> now) {
+        progress_watch_ = watch;
+        now_ = std::move(now);
+    }
+
     /// `changed` is called after the change of a runtime with TrainJobs; it has to lead to enqueue_users().
     void on_runtime(std::function<void()> changed) { on_runtime_ = std::move(changed); }
 
@@ -57,6 +65,7 @@ public:
 
     /// Returns the TrainJob without labels, owner references and finalizers, which no decision depends on. An
     /// ended one, or one of another controller, has only a few fields of its `spec`.
+    /// Its trainer_status is there if a deadline depends on it, without metrics.
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
     /// Returns whether train_job() lacks a part of the status, too: that of an ended TrainJob, or of one of
     /// another controller, is cut if it is unusually large. Do not write anything that follows from such a
@@ -81,6 +90,13 @@ public:
     /// Returns the number of TrainJobs in that state; counted as they change.
     std::size_t count(lifecycle::State state) const { return states_[static_cast<std::size_t>(state)]; }
 
+    /// Returns the number of TrainJobs with the condition Stalled for that reason, and of those that by their
+    /// own estimate end after their active deadline.
+    std::size_t stalled(lifecycle::StallReason reason) const {
+        return stalled_[static_cast<std::size_t>(reason)];
+    }
+    std::size_t at_risk() const { return at_risk_; }
+
     struct TrainJobIndex {
         /// The hash of runtime_key(). If two runtimes share one, a TrainJob gets an unnecessary reconcile.
         std::size_t runtime_hash = 0;
@@ -88,6 +104,7 @@ public:
         bool is_held = false;          ///< not ended, and suspended
         bool is_abridged = false;      ///< as in Cache::is_abridged()
         lifecycle::State state = lifecycle::State::pending;
+        ProgressIndex progress = {};
     };
     struct JobSetIndex {
         bool ours = false;  ///< of JobSets without a TrainJob, only their existence
@@ -126,6 +143,8 @@ private:
     using JobSetEntry = kube::Store<JobSetIndex>::Entry;
     using OwnedEntry = kube::Store<OwnedIndex>::Entry;
     using TrainJobEntry = kube::Store<TrainJobIndex>::Entry;
+    TrainJobIndex transform_train_job(api::Json& object) const;
+    void count(const TrainJobIndex& index, bool added);
     void note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after);
     void enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     std::optional<RuntimeIndex> transform_runtime(api::Json& object) const;
@@ -148,6 +167,10 @@ private:
     OnDelete on_delete_;
     std::function<void()> on_runtime_;
     std::array<std::size_t, lifecycle::state_count> states_ = {};
+    std::array<std::size_t, lifecycle::stall_reason_count> stalled_ = {};
+    std::size_t at_risk_ = 0;
+    lifecycle::ProgressWatch progress_watch_ = lifecycle::ProgressWatch::off;
+    std::function<api::Time()> now_ = [] { return api::Time(); };
     std::unordered_map<std::size_t, std::size_t> runtime_bytes_;  // by TrainJobIndex::runtime_hash
     // The TrainJobs of each runtime; the keys are those of the store.
     std::set<std::pair<std::size_t, const api::ObjectKey*>> users_of_runtimes_;

@@ -10,59 +10,59 @@
 
 namespace controller {
 
-/// Runs passes: many jobs at a time, each job one at a time. The only place that turns errors into waiting.
+/// Reconciles TrainJobs: several at a time, one reconcile per TrainJob. The only place that turns errors into
+/// waits.
 /// Thread rule: everything happens on the executor's one thread.
 class Controller {
 public:
     struct Limits {
         int concurrency = 64;
     };
-    /// May passes run now? Asked before each.
+    /// Returns whether a reconcile may start now. Called before each.
     using Allowed = std::function<bool()>;
 
-    Controller(boost::asio::any_io_executor executor, kube::Clock& clock, Cache& cache, Reconciler& pass,
-               net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits);
+    Controller(boost::asio::any_io_executor executor, kube::Clock& clock, Cache& cache,
+               Reconciler& reconciler, net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits);
 
-    /// Something happened to this TrainJob: a pass, unless it is what a pass has just done.
+    /// Enqueues a TrainJob after a change. A change that the last reconcile made itself enqueues nothing.
     void enqueue(const api::ObjectKey& train_job, const Change& change = {});
-    /// Frees the memory of passes that ended a while ago.
+    /// Frees the memory of reconciles that ended a while ago.
     void forget_old() { queue_.forget_old(clock_.now()); }
-    /// allowed() may have changed.
+    /// Makes it call allowed() again.
     void notify() { wakeup_.notify(); }
 
-    /// Starts what is due, until it is cancelled; passes that run then are cut, so that none outlives it.
-    /// Throws what not even the end of a pass could handle: which jobs are being worked on is unknown then.
+    /// Starts reconciles that are due, until it is cancelled; then cuts those that run, so that none outlives
+    /// it. Throws an exception that the end of a reconcile threw: the queue is of no use then.
     net::Task<> run();
-    /// Starts no further pass; returns when the running ones have ended. Those that have not after
-    /// `patience`, or when passes are not allowed any more, are cut: every write of a pass may be its last.
-    /// Returns how many. To be called once.
+    /// Starts no further reconcile, and waits for those that run. Cuts those that run for longer than
+    /// `patience`, or when they are not allowed any more: any write of a reconcile may be its last. Returns
+    /// the number of cut ones. Call it once.
     net::Task<std::size_t> drain(std::chrono::milliseconds patience);
-    /// How many have been started so far.
-    std::uint64_t passes() const { return reconciles_started_; }
+    /// Returns how many have been started so far.
+    std::uint64_t reconciles_started() const { return reconciles_started_; }
     std::size_t reconciles_running() const { return running_.size(); }
-    /// How many TrainJobs have ended and wait for their TTL.
+    /// Returns how many TrainJobs have ended and wait for their TTL.
     std::size_t expiring() const { return expiring_.size(); }
-    /// What is due has to wait for the end of a pass.
+    /// Returns whether TrainJobs that are due wait for the end of a reconcile.
     bool is_full() const { return queue_.is_full(); }
 
 private:
-    /// Writes of a pass that the caches have not shown yet.
+    /// Writes of a reconcile that the caches have not shown yet.
     struct Expectations {
         WrittenVersions written = {};
         bool settled = false;
         std::uint32_t train_job_lists = 0;
         std::uint32_t job_set_lists = 0;
-        kube::SteadyTime until = {};  // then the pass runs anyway
+        kube::SteadyTime until = {};  // then the reconcile runs anyway
     };
 
-    /// What happened to a TrainJob during a pass over it. What of that is the pass's own work is known only
-    /// at its end.
+    /// The changes of a TrainJob during its reconcile. Only its end shows which of them are its own writes.
     struct ConcurrentChanges {
         bool of_others = false;
-        WrittenVersions latest = {};  // of its own objects
+        WrittenVersions latest = {};  // of the TrainJob and its JobSet
     };
 
-    /// What went wrong lately with a TrainJob; another one of that name starts afresh.
+    /// The retry state of the TrainJob with this UID; a new one of that name starts without.
     struct RetryEntry {
         std::string uid = {};
         lifecycle::RetryState retry_state = {};
@@ -74,7 +74,7 @@ private:
     net::Task<> wait_for_work();
     net::Task<> reconcile_one(api::ObjectKey key);
     std::string uid_of(const api::ObjectKey& key) const;
-    lifecycle::RetryState episode_of(const api::ObjectKey& key, const std::string& uid);
+    lifecycle::RetryState retry_state_of(const api::ObjectKey& key, const std::string& uid);
     void forget(const api::ObjectKey& key);
     bool is_own_write(const api::ObjectKey& key, const Change& change);
     void settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report);
@@ -97,12 +97,13 @@ private:
     std::uint64_t reconciles_started_ = 0;
     std::optional<kube::SteadyTime> users_at_;  // when users of changed runtimes are to be enqueued
     bool stopping_ = false;
-    bool cutting_ = false;  // what passes throw now is how they are cut
+    bool cutting_ = false;  // what reconciles throw now is how they are cut
     std::exception_ptr fault_;
     std::unordered_map<api::ObjectKey, Expectations> expectations_;
-    std::unordered_map<api::ObjectKey, ConcurrentChanges> concurrent_changes_;  // of all passes that run
+    std::unordered_map<api::ObjectKey, ConcurrentChanges> concurrent_changes_;  // of all reconciles that run
     std::unordered_map<api::ObjectKey, RetryEntry> retries_;
-    std::unordered_map<api::ObjectKey, std::size_t> grants_;  // of those whose passes read more than others
+    std::unordered_map<api::ObjectKey, std::size_t>
+        grants_;  // of those whose reconciles read more than others
     std::unordered_set<api::ObjectKey> expiring_;
     ReconcileMetrics metrics_;
 };

@@ -9,13 +9,13 @@ namespace controller {
 
 struct ReconcileResult;
 
-/// Counts passes, what they brought about, and why there will be another one. All series exist from the
+/// Counts reconciles, what they brought about, and why there will be another one. All series exist from the
 /// start. Thread rule: any thread.
 class ReconcileMetrics {
 public:
     explicit ReconcileMetrics(net::Metrics& metrics);
 
-    /// A pass that ended without an exception.
+    /// A reconcile that ended without an exception.
     void count(const ReconcileResult& report, std::chrono::duration<double> took);
     void count_exception();
     /// One that is put off, as the caches do not show yet what the last one wrote.
@@ -28,14 +28,15 @@ private:
     net::Counter failed_;
     net::Counter exceptions_;
     net::Histogram seconds_;
-    std::array<net::Counter, 5> requeues_;  // by lifecycle::RequeueReason
+    std::array<net::Counter, 6> requeues_;  // by lifecycle::RequeueReason
     net::Counter retry_after_;
     net::Counter after_exception_;
     net::Counter deferred_;
-    std::array<net::Counter, 4> ends_;           // by lifecycle::End
+    std::array<net::Counter, 5> ends_;           // by lifecycle::End
     std::array<net::Counter, 2> ttl_deletions_;  // by lifecycle::TtlFrom
     std::array<net::Counter, 2> ttl_held_;       // by lifecycle::TtlHeld
-    std::array<net::Histogram, 4> run_;          // by lifecycle::End
+    std::array<net::Counter, 2> restarts_;       // those that count, and the others
+    std::array<net::Histogram, 5> run_;          // by lifecycle::End
     net::Counter clean_up_failures_;
     net::Histogram to_job_set_;
     net::Histogram to_terminal_;

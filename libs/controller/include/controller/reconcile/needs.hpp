@@ -2,12 +2,22 @@
 #include <optional>
 #include <variant>
 
-#include "controller/reconcile/build_context.hpp"
-#include "controller/reconcile/step_failure.hpp"
+#include "controller/reconcile/shared_objects.hpp"
 #include "kube/client/api_server.hpp"
+#include "lifecycle/outcome.hpp"
 #include "runtime/build.hpp"
+#include "runtime/pipeline.hpp"
 
 namespace controller {
+
+/// What the builds of all TrainJobs have in common.
+struct BuildContext {
+    const runtime::Pipeline& pipeline;
+    SharedObjects& shared;
+};
+
+/// Why a step ended the reconcile; Done if it did not.
+using StepFailure = decltype(lifecycle::Outcome::result);
 
 /// What runtime::needs() asked for in the end, and those of its objects that exist.
 struct NeededObjects {
@@ -32,5 +42,8 @@ kube::Task<std::variant<std::vector<api::Json>, StepFailure>> read_objects(kube:
 
 /// Whether there is anything to write although the JobSet is left alone.
 bool keeps_objects(const runtime::Needs& needs);
+
+/// Makes the key pairs that are asked for, and no others, and puts them into the inputs of a build.
+api::Result<> make_key_material(const runtime::Needs& needs, runtime::Inputs& inputs);
 
 }  // namespace controller

@@ -10,22 +10,14 @@
 
 namespace controller {
 
-/// What a pass knows of one TrainJob.
+/// What a reconcile knows of one TrainJob.
 struct View {
     lifecycle::Observed observed = {};
     std::shared_ptr<const api::Json> runtime = {};  ///< the live one; nullptr if there is none
     /// Why that is not known. It stops what needs the runtime, and nothing else.
     std::optional<lifecycle::ReadFailed> runtime_unread = {};
-    lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this pass
+    lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this reconcile
 };
-
-/// Reads an object; nullopt if it does not exist. `omit` as in kube::fetch().
-kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
-                                           api::ObjectKey key, api::JsonPaths omit = {});
-
-/// What only the API server needs of an object; as paths for read() and fetch().
-inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
-inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 
 /// Of which kind the runtime of a TrainJob is.
 kube::Resource runtime_resource(const api::TrainJob& job);
@@ -42,6 +34,11 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 /// lifecycle::first_resume() wants.
 kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
                             lifecycle::Live what, api::Time now);
+
+/// The newest Warning event about the start of the JobSet of a view, or of a Job of the replicated job that
+/// lacks its Pods; "" if there is none. Restarts of the JobSet are no reason. Where events cannot be read, it
+/// says so.
+kube::Async<std::string> start_events(kube::ApiServer& server, const View& view);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "controller/cache/cache.hpp"
+#include "controller/reconcile/progress_settings.hpp"
 #include "controller/reconcile/runtime_reads.hpp"
 #include "controller/reconcile/writer.hpp"
 #include "kube/manager/event_recorder.hpp"
@@ -18,30 +19,32 @@ namespace controller {
 struct ReconcileResult {
     bool gone = false;  ///< there is no such TrainJob: forget it
     std::optional<std::chrono::seconds> requeue_after = {};
-    lifecycle::RetryState retry_state = {};  ///< to be handed in with the next pass of this job
-    WrittenVersions written = {};            ///< hold the next pass back until the caches have seen these
-    bool settled = false;                    ///< that they have is no reason for one
+    lifecycle::RetryState retry_state = {};  ///< to be handed in with the next reconcile of this job
+    WrittenVersions written = {};            ///< the next reconcile waits until the caches have these
+    bool settled = false;                    ///< no reconcile is needed when the caches have them
     std::optional<api::Error> trouble = {};
     lifecycle::Measurements measurements = {};
     std::size_t weight = 0;   ///< of what it has read, as MeteredReads counts
     bool wants_more = false;  ///< it has ended where its next answer would have weighed more than it may
 };
 
-/// One level-triggered pass over one TrainJob: observe, decide, act, conclude; the status last. Keeps nothing
-/// between passes. Thread rule: as its ApiServer.
+/// Reconciles one TrainJob, level-triggered: observes, decides, acts, concludes, and writes the status last.
+/// Keeps nothing between reconciles. Thread rule: as its ApiServer.
 class Reconciler {
 public:
     using Now = std::function<api::Time()>;
 
     Reconciler(kube::ApiServer& server, const Cache& cache, kube::EventRecorder& events, net::Log& log,
-               Now now, lifecycle::Options options, BuildContext build_context)
+               Now now, lifecycle::Options options, BuildContext build_context,
+               ProgressSettings progress = {})
         : server_(server),
           cache_(cache),
           events_(events),
           log_(log),
           now_(std::move(now)),
           options_(options),
-          build_context_(build_context) {}
+          build_context_(build_context),
+          progress_(std::move(progress)) {}
 
     /// What is read may weigh `allowed` (MeteredReads).
     kube::Task<ReconcileResult> run(api::ObjectKey key, lifecycle::RetryState retry_state,
@@ -53,6 +56,7 @@ private:
                                            WrittenVersions& written);
     kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
                                                                  lifecycle::Outcome& outcome);
+    kube::Task<std::optional<lifecycle::ReadFailed>> look_up_availability(View& view);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
                               const lifecycle::Outcome& outcome, WrittenVersions& written,
                               ReconcileResult& report);
@@ -72,6 +76,7 @@ private:
     Now now_;
     lifecycle::Options options_;
     BuildContext build_context_;
+    ProgressSettings progress_;
     RuntimeReads runtime_reads_ = {};
 };
 

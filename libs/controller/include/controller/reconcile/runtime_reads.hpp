@@ -1,10 +1,20 @@
 #pragma once
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "api/json.hpp"
 #include "kube/client/api_server.hpp"
 
 namespace controller {
+
+/// Reads an object; nullopt if it does not exist. `omit` as in kube::fetch().
+kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
+                                           api::ObjectKey key, api::JsonPaths omit = {});
+
+/// What only the API server needs of an object; as paths for read() and fetch().
+inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
+inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 
 /// Coalesces live reads of a runtime, two in flight at most. A caller never gets the answer to a request that
 /// was sent before its call. An answer that is too large for one caller is not shared with the others. Thread

@@ -15,7 +15,7 @@ namespace controller {
 /// in them. Thread rule: one thread.
 class SharedObjects {
 public:
-    /// Called when an object differs from what passes were given before.
+    /// Called when an object differs from what reconciles were given before.
     using Changed = std::function<void()>;
 
     explicit SharedObjects(
@@ -31,7 +31,7 @@ public:
 private:
     struct Entry {
         runtime::Need need = {};
-        std::optional<api::Json> object = {};  ///< what passes were given last
+        std::optional<api::Json> object = {};  ///< what reconciles were given last
         kube::SteadyTime fresh_until = {};
         bool is_being_read = false;
         WaitList waiting = {};

@@ -3,11 +3,11 @@
 
 namespace controller {
 
-/// The resource versions that our own writes made: until the caches have seen them, another pass would act on
-/// the past.
+/// The resource versions of a reconcile's own writes. Until the caches have them, another reconcile would act
+/// on the state before.
 struct WrittenVersions {
     std::string train_job = {};
-    /// Of the TrainJob as well, just before: a pass that decides again stores its status twice.
+    /// The one before `train_job`: a reconcile that decides again writes the status twice.
     std::string train_job_before = {};
     std::string job_set = {};
 };

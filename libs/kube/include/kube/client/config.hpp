@@ -8,7 +8,7 @@
 
 #include "api/error.hpp"
 #include "kube/client/exec_credential.hpp"
-#include "net/http/http.hpp"
+#include "net/client/proxy.hpp"
 
 namespace kube {
 
@@ -36,7 +36,7 @@ struct ClusterConfig {
     bool tls = true;
     bool verify = true;            ///< false: insecure-skip-tls-verify
     std::string server_name = {};  ///< tls-server-name; empty: `host`
-    std::optional<net::HttpProxy> proxy = {};
+    std::optional<net::Proxy> proxy = {};
     Material ca = {};  ///< empty: the system's roots
     Material client_cert = {};
     Material client_key = {};

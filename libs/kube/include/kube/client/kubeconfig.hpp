@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/client/config.hpp"
@@ -33,5 +34,10 @@ struct KubeconfigChoice {
 /// key.
 api::Result<std::optional<ClusterConfig>> merge_kubeconfigs(std::span<const KubeconfigFile> files,
                                                             const KubeconfigChoice& choice = {});
+
+/// Parses a `proxy-url`: http://[USER:PASSWORD@]HOST:PORT, or the same with socks5:// (or socks5h://). The
+/// error's message completes a sentence that begins with the field's name; it contains neither user nor
+/// password.
+api::Result<net::Proxy> parse_proxy_url(std::string_view text);
 
 }  // namespace kube

@@ -80,6 +80,11 @@ public:
     /// Adds a source of reasons why this process is not ready.
     void ready_after(net::Readiness reasons) { readiness_.push_back(std::move(reasons)); }
 
+    /// Adds a page with series to those of start_admin_server(), which comes later.
+    void serve_page(std::string path, std::function<std::string()> expose) {
+        pages_.emplace_back(std::move(path), std::move(expose));
+    }
+
     /// Listens for probes and scrapes. Fails if it cannot.
     api::Result<> start_admin_server();
 
@@ -113,6 +118,7 @@ private:
     Reflectors optional_reflectors_;
     std::unique_ptr<LeaderElector> elector_;
     std::vector<net::Readiness> readiness_;
+    net::MetricPages pages_;
     std::unique_ptr<net::HttpServer> admin_;
     bool stopping_ = false;
 };

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "net/http/http.hpp"
+#include "net/client/proxy.hpp"
 #include "net/process/async.hpp"
 
 namespace net {
@@ -17,8 +17,8 @@ namespace net {
 struct ClientConfig {
     std::string host = {};  ///< name or address; IPv6 without brackets
     std::string port = "443";
-    std::string server_name = {};         ///< for SNI and verification; empty: `host`
-    std::optional<HttpProxy> proxy = {};  ///< connects to `host` for us
+    std::string server_name = {};     ///< for SNI and verification; empty: `host`
+    std::optional<Proxy> proxy = {};  ///< connects to `host` for us
     bool tls = true;
     std::string ca_pem = {};  ///< empty: the system's roots
     bool verify = true;       ///< false only for a kubeconfig with insecure-skip-tls-verify

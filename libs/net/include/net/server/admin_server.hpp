@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net/process/metrics.hpp"
@@ -12,14 +13,18 @@ namespace net {
 /// Returns one short reason for each thing that this process still waits for. Empty means ready.
 using Readiness = std::function<std::vector<std::string>()>;
 
-/// Returns a handler for GET /healthz (200 while the event loop runs), /readyz (200, or 503 with the reasons)
-/// and /metrics. `metrics` must outlive the handler.
-Handler admin_handler(const Metrics& metrics, Readiness readiness);
+/// Further pages by path, each with series in the text format of Prometheus.
+using MetricPages = std::vector<std::pair<std::string, std::function<std::string()>>>;
+
+/// Returns a handler for GET /healthz (200 while the event loop runs), /readyz (200, or 503 with the
+/// reasons), /metrics and `pages`. `metrics` must outlive the handler.
+Handler admin_handler(const Metrics& metrics, Readiness readiness, MetricPages pages = {});
 
 /// Starts a server with admin_handler(). Logs the address that it listens on and exports readiness as
 /// signalbox_ready. Fails if the server cannot listen.
 api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_executor executor,
                                                             const HostPort& listen, Metrics& metrics,
-                                                            Readiness readiness, Log& log);
+                                                            Readiness readiness, Log& log,
+                                                            MetricPages pages = {});
 
 }  // namespace net

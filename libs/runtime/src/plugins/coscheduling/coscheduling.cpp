@@ -24,8 +24,8 @@ public:
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
-        for (const PodSet* pods : gang_members(info))
-            info.pod_template(*pods)["metadata"]["labels"][pod_group_label] = info.job.meta.name;
+        for (const GangJob& each : gang_of(info))
+            info.pod_template(*each.pods)["metadata"]["labels"][pod_group_label] = info.job.meta.name;
         return check_only_gang_policy(info);
     }
 

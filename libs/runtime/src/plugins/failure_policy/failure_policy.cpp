@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <map>
 
+#include "api/json_reader.hpp"
 #include "api/names.hpp"
+#include "build/failure_rules.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -10,38 +12,10 @@ namespace {
 
 using api::Json;
 
-constexpr std::string_view disruption = "DisruptionTarget";
-// Limit of a Job's podFailurePolicy.
-constexpr std::size_t most_pod_rules = 20;
+// Each job gets all rules, so a runtime of 30 KB could become a JobSet of many megabytes. The cost of a
+// reconcile, which bounds how many run side by side, counts the former alone.
+constexpr std::size_t most_values = 20'000;
 constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
-
-const Json& policy_of_runtime(const Json& runtime) { return runtime["spec"]["runPolicy"]["failurePolicy"]; }
-
-bool names_disruptions(const Json& rule) {
-    const auto& conditions = rule["onPodConditions"].items();
-    return std::any_of(conditions.begin(), conditions.end(),
-                       [](const Json& each) { return each["type"].as_string() == disruption; });
-}
-
-// Preemption, eviction, a node or device that goes: the program has not failed.
-Json rule_for_disruptions() {
-    return Json::object({{"action", "RestartTrainJobAndIgnoreMaxRestarts"},
-                         {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
-}
-
-// The rules of the policy, and one for disruptions unless there is one.
-std::vector<Json> rules_in_force(const Json& policy) {
-    std::vector<Json> rules(policy["rules"].items().begin(), policy["rules"].items().end());
-    if (std::none_of(rules.begin(), rules.end(), names_disruptions)) rules.push_back(rule_for_disruptions());
-    return rules;
-}
-
-bool has_container(const Json& pod_spec, std::string_view name) {
-    for (const char* list : {"containers", "initContainers"})
-        for (const Json& container : pod_spec[list].items())
-            if (container["name"].as_string() == name) return true;
-    return false;
-}
 
 // A Job is refused if a rule names a container that its Pods do not have.
 bool concerns(const Json& rule, const Json& pod_spec) {
@@ -132,6 +106,17 @@ Json job_set_rules(const std::vector<Json>& rules, const std::vector<Places>& pl
     return made;
 }
 
+std::size_t values_in_all_jobs(const std::vector<Json>& rules, const Json& job_set_spec) {
+    std::size_t values = 0;
+    for (const Json& rule : rules) values += count_tree_values(pod_rule(rule));
+    return values * job_set_spec["replicatedJobs"].items().size();
+}
+
+std::string too_many_text(std::size_t values) {
+    return "must have at most " + std::to_string(most_values) + " values in all jobs together, and have " +
+           std::to_string(values) + ": each job gets all rules";
+}
+
 std::int64_t max_restarts(const Json& of_job, const Json& of_runtime) {
     const auto own = of_job["maxRestarts"].as_int();
     return own ? *own : of_runtime["maxRestarts"].int_or(0);
@@ -162,49 +147,33 @@ public:
     api::Result<> enforce_pod_spec(const Inputs& inputs, Info& info) const override {
         note_restarts_before(inputs, info);
         const Json& of_job = inputs.job.spec["failurePolicy"];
-        const Json& of_runtime = policy_of_runtime(inputs.runtime);
+        const Json& of_runtime = failure_policy_of(inputs.runtime);
         if (of_job.is_null() && of_runtime.is_null()) return {};
-        const std::vector<Json> rules = rules_in_force(of_runtime);
+        const std::vector<Json> rules = failure_rules_in_force(of_runtime);
+        if (const std::size_t values = values_in_all_jobs(rules, info.spec); values > most_values)
+            return api::invalid("spec.runtimeRef",
+                                std::string(rules_path) + " of the runtime " + too_many_text(values));
         const std::vector<Places> places = fail_at_once(info.spec, rules);
         note_unused_rules(rules, places, info);
-        Json policy =
+        info.spec["failurePolicy"] =
             Json::object({{"maxRestarts", std::max<std::int64_t>(0, max_restarts(of_job, of_runtime) -
                                                                         inputs.restarts_before.counted)},
                           {"rules", job_set_rules(rules, places)}});
-        // How Jobs are replaced is left to the template.
-        if (const Json& strategy = std::as_const(info.spec)["failurePolicy"]["restartStrategy"];
-            !strategy.is_null())
-            policy["restartStrategy"] = strategy;
-        info.spec["failurePolicy"] = std::move(policy);
         return {};
     }
 
     void validate_runtime(const Json& runtime, api::FieldErrors& errors) const override {
-        const Json& policy = policy_of_runtime(runtime);
+        const Json& policy = failure_policy_of(runtime);
         if (policy.is_null()) return;
-        const auto& rules = policy["rules"].items();
-        if (rules_in_force(policy).size() > most_pod_rules)
+        const std::size_t values =
+            values_in_all_jobs(failure_rules_in_force(policy), runtime["spec"]["template"]["spec"]);
+        if (values > most_values)
             errors.push_back({api::FieldErrorType::invalid,
                               rules_path,
-                              rules.size(),
-                              "must have at most " + std::to_string(most_pod_rules - 1) +
-                                  " items without one for the condition DisruptionTarget, which is added",
+                              policy["rules"].items().size(),
+                              too_many_text(values),
                               {},
                               {}});
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            const Json& codes = rules[i]["onExitCodes"];
-            if (codes["operator"].as_string() != "In") continue;
-            const auto& values = codes["values"].items();
-            const auto zero = std::find_if(values.begin(), values.end(),
-                                           [](const Json& value) { return value.int_or(1) == 0; });
-            if (zero != values.end())
-                errors.push_back({api::FieldErrorType::invalid,
-                                  std::string(rules_path) + "[" + std::to_string(i) + "].onExitCodes.values",
-                                  0,
-                                  "must not contain 0 with the operator In, since 0 is no failure",
-                                  {},
-                                  {}});
-        }
     }
 };
 

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/flux/flux_texts.hpp"
 #include "plugins/flux/z85.hpp"
 
 namespace runtime {

@@ -27,3 +27,12 @@ std::string flux_broker_config(const FluxSettings& settings);
 std::string flux_certificate(std::string_view name, std::string_view public_key, std::string_view secret_key);
 
 }  // namespace runtime
+
+/// The files of the folder flux/, unchanged: "{{name}}" is a placeholder for a value of FluxSettings.
+namespace runtime::flux_texts {
+
+extern const std::string_view init_sh;
+extern const std::string_view entrypoint_sh;
+extern const std::string_view broker_toml;
+
+}  // namespace runtime::flux_texts

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -45,8 +46,7 @@ Setting setting_of(const FluxSources& sources, std::string_view name, std::strin
 
 bool is_plain_word(std::string_view text) {
     const auto allowed = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-               c == '_' || c == '-';
+        return api::is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
     };
     return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
 }

@@ -44,13 +44,17 @@ std::vector<Indexes> direct_dependencies(const Json& jobs) {
     return all;
 }
 
-// Returns the jobs that start together with `first`: those with the same predecessors, direct and indirect.
-// Takes time and memory in proportion to the size of the dependencies, since a runtime may have thousands.
-std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
+bool starts_in_order(const Json& job_set_spec) {
+    return job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder";
+}
+
+// Returns the jobs that start together with `first`: those with the same predecessors, direct and indirect. A
+// runtime may have thousands.
+std::vector<bool> chosen_with(const Json& job_set_spec, std::size_t first) {
     const Json& jobs = job_set_spec["replicatedJobs"];
     std::vector<bool> chosen(jobs.items().size());
     // In order, each job has more predecessors than the one before.
-    if (job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder") {
+    if (starts_in_order(job_set_spec)) {
         chosen[first] = true;
         return chosen;
     }
@@ -83,6 +87,32 @@ std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
     return chosen;
 }
 
+// Returns the jobs that start while the members run: those that wait until members, or other such jobs, are
+// ready. One that waits for the end of any of them has the room that this one leaves.
+std::vector<bool> following(const Json& job_set_spec, const std::vector<bool>& members, std::size_t first) {
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    std::vector<bool> chosen(jobs.size());
+    if (starts_in_order(job_set_spec)) {
+        std::fill(chosen.begin() + static_cast<std::ptrdiff_t>(first) + 1, chosen.end(), true);
+        return chosen;
+    }
+    std::vector<bool> after(jobs.size());  // those that start at an end
+    std::map<std::string_view, std::size_t> earlier;
+    for (std::size_t index = 0; index < jobs.size(); ++index) {
+        for (const Json& dependency : jobs[index]["dependsOn"].items()) {
+            const auto at = earlier.find(dependency["name"].as_string());
+            if (at == earlier.end()) continue;
+            const bool beside = members[at->second] || chosen[at->second];
+            if (after[at->second] || (beside && dependency["status"].as_string() != "Ready"))
+                after[index] = true;
+            if (beside) chosen[index] = true;
+        }
+        if (after[index]) chosen[index] = false;
+        earlier.emplace(jobs[index]["name"].as_string(), index);
+    }
+    return chosen;
+}
+
 api::Result<> check_runtime_classes(const Json& job_set_spec) {
     std::set<std::string_view> classes = {""};
     const auto& jobs = job_set_spec["replicatedJobs"].items();
@@ -97,62 +127,111 @@ api::Result<> check_runtime_classes(const Json& job_set_spec) {
 
 }  // namespace
 
-void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs) {
-    needs.objects.push_back(
-        {.resource = pod_groups, .key = context.job.meta.key(), .ours = ApplyPolicy::with_job_set});
+void add_request_needs(const NeedsContext& context, Needs& needs) {
     needs.objects.push_back({.resource = resources::limit_ranges, .key = {context.job.meta.ns, ""}});
     std::set<std::string_view> classes;
     for (const Json& job : context.merged_spec["replicatedJobs"].items())
         if (const auto name = pod_spec_of(job)["runtimeClassName"].as_string(); !name.empty())
             classes.insert(name);
-    if (classes.size() > most_runtime_classes) return;  // make_pod_group() reports it
+    if (classes.size() > most_runtime_classes) return;  // gang_room() reports it
     for (const std::string_view name : classes)
         needs.objects.push_back({.resource = resources::runtime_classes, .key = {.name = std::string(name)}});
 }
 
-std::vector<const PodSet*> gang_members(Info& info) {
+void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs) {
+    needs.objects.push_back(
+        {.resource = pod_groups, .key = context.job.meta.key(), .ours = ApplyPolicy::with_job_set});
+    add_request_needs(context, needs);
+}
+
+Gang started_with(const Info& info, std::size_t first) {
+    const std::vector<bool> chosen = chosen_with(info.spec, first);
+    Gang gang;
+    for (const PodSet& pods : info.pod_sets)
+        if (chosen[pods.index]) gang.push_back({.pods = &pods});
+    return gang;
+}
+
+Gang gang_of(Info& info) {
     const PodSet* first = info.pod_set(api::node_container);
     if (!first) first = info.trainer_pod_set();
     if (!first && !info.pod_sets.empty()) first = &info.pod_sets.front();
-    std::vector<const PodSet*> members;
-    if (!first) return members;
-    const std::vector<bool> chosen = started_with(info.spec, first->index);
+    Gang gang;
+    if (!first) return gang;
+    const std::vector<bool> members = chosen_with(info.spec, first->index);
+    const std::vector<bool> followers = following(info.spec, members, first->index);
     for (const PodSet& pods : info.pod_sets)
-        if (chosen[pods.index]) members.push_back(&pods);
-    return members;
+        if (members[pods.index] || followers[pods.index])
+            gang.push_back({.pods = &pods, .is_member = members[pods.index]});
+    return gang;
 }
 
 api::Result<> check_only_gang_policy(const Info& info) {
-    if (info.pod_group_policy["coscheduling"].is_object() && info.pod_group_policy["volcano"].is_object())
-        return api::invalid("spec.podGroupPolicy", "coscheduling and volcano exclude each other");
+    std::string chosen;
+    for (const auto& [name, policy] : info.pod_group_policy.members()) {
+        if (!policy.is_object()) continue;
+        if (!chosen.empty())
+            return api::invalid("spec.podGroupPolicy",
+                                chosen + " and " + std::string(name) + " exclude each other");
+        chosen = name;
+    }
     return {};
 }
 
-api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups) {
+api::Result<std::string> only_priority_class(const Json& job_set_spec, std::string_view scheduler) {
+    std::string_view chosen;
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto name = pod_spec_of(jobs[i])["priorityClassName"].as_string();
+        if (name.empty()) continue;
+        if (!chosen.empty() && chosen != name)
+            return api::invalid(pod_spec_path(i) + ".priorityClassName",
+                                "\"" + std::string(name) + "\" differs from \"" + std::string(chosen) +
+                                    "\" of an earlier job: under " + std::string(scheduler) +
+                                    " all have the same");
+        chosen = name;
+    }
+    return std::string(chosen);
+}
+
+api::Result<std::vector<GangRoom>> gang_room(const Inputs& inputs, const Info& info, const Gang& gang) {
     PodDefaults defaults = {.requests = default_requests(inputs.observed)};
     if (auto checked = check_runtime_classes(info.spec); !checked) return checked.error();
     const auto overhead_of = overheads(inputs.observed);
     std::int64_t pods = 0;
-    ResourceList sum;
-    for (const PodSet* member : gang_members(info)) {
-        const Json& spec = pod_spec_of(std::as_const(info.spec)["replicatedJobs"][member->index]);
+    std::vector<GangRoom> rooms;
+    for (const GangJob& each : gang) {
+        const PodSet& set = *each.pods;
+        const Json& job = info.spec["replicatedJobs"][set.index];
+        const Json& spec = pod_spec_of(job);
         const auto overhead = overhead_of.find(spec["runtimeClassName"].as_string());
         defaults.overhead = overhead == overhead_of.end() ? Json() : *overhead->second;
-        const auto requests = pod_requests(spec, defaults);
+        auto requests = pod_requests(spec, defaults);
         if (!requests)
-            return api::invalid(pod_spec_path(member->index) + "." + requests.error().field,
+            return api::invalid(pod_spec_path(set.index) + "." + requests.error().field,
                                 requests.error().message);
-        const Json& job = std::as_const(info.spec)["replicatedJobs"][member->index];
         const std::int64_t replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
-        const std::int64_t count = replicas * std::max<std::int64_t>(0, member->count);
+        const std::int64_t count = replicas * std::max<std::int64_t>(0, set.least.value_or(set.count));
         pods += count;
         if (pods > std::numeric_limits<std::int32_t>::max())
             return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
-        for (const auto& [name, quantity] : *requests) sum[name] += count * quantity;
+        rooms.push_back({.job = each, .count = count, .requests = std::move(*requests)});
+    }
+    return rooms;
+}
+
+api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups) {
+    const auto rooms = gang_room(inputs, info, gang_of(info));
+    if (!rooms) return rooms.error();
+    std::int64_t members = 0;
+    ResourceList sum;
+    for (const GangRoom& room : *rooms) {
+        if (room.job.is_member) members += room.count;
+        for (const auto& [name, quantity] : room.requests) sum[name] += room.count * quantity;
     }
     Json group = Json::object({{"apiVersion", api_version(pod_groups)}, {"kind", pod_groups.kind}});
     group["metadata"]["name"] = info.job.meta.name;
-    group["spec"]["minMember"] = pods;
+    group["spec"]["minMember"] = members;
     for (const auto& [name, quantity] : sum) group["spec"]["minResources"][name] = to_string(quantity);
     return group;
 }

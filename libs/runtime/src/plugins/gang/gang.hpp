@@ -1,20 +1,57 @@
 #pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "resources/pod_requests.hpp"
 #include "runtime/plugin.hpp"
 
 /// The shared part of the plugins for gang scheduling.
 namespace runtime {
 
+/// A job of a gang.
+struct GangJob {
+    const PodSet* pods = nullptr;
+    /// Its Pods start together with those of the other members, and the scheduler waits for all of them.
+    /// Else it is a follower, such as a launcher that waits until nodes are ready. No scheduler can wait for
+    /// its Pods, but they need room beside the members', or these wait for them in vain.
+    bool is_member = true;
+};
+using Gang = std::vector<GangJob>;
+
+/// The room of one job of a gang.
+struct GangRoom {
+    GangJob job = {};
+    std::int64_t count = 0;      ///< Pods of all replicas; of an elastic job the least that it needs
+    ResourceList requests = {};  ///< of each Pod
+};
+
+/// Adds the needs of gang_room(): LimitRanges and RuntimeClasses.
+void add_request_needs(const NeedsContext& context, Needs& needs);
 /// Adds the needs of the PodGroup of the TrainJob's name, and of its `minResources`.
 void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs);
 
-/// Returns the jobs whose Pods are scheduled together, in order: those that start with the job called "node",
-/// or else with the one that trains. Pods that start only when others are ready or done are not part of it.
-std::vector<const PodSet*> gang_members(Info& info);
+/// Returns the jobs whose Pods start at the same time as those of job `first`, in order: members all. Takes time
+/// and memory in proportion to the size of the dependencies.
+Gang started_with(const Info& info, std::size_t first);
 
-/// A policy of the runtime that excludes the others.
+/// Returns the jobs whose Pods belong to the gang, in order: those that start with the job called "node", or
+/// else with the one that trains, and those that follow them.
+Gang gang_of(Info& info);
+
+/// Returns how many Pods of each of these jobs need room at the same time, and what the scheduler reserves for one
+/// of them. Fails if a quantity cannot be read, or if all together are more Pods than an int32 can count.
+api::Result<std::vector<GangRoom>> gang_room(const Inputs& inputs, const Info& info, const Gang& gang);
+
+/// Returns the only priority class of the Pods that have one, or "". Fails if there are several. `scheduler`
+/// is its name in the error's text.
+api::Result<std::string> only_priority_class(const api::Json& job_set_spec, std::string_view scheduler);
+
+/// Fails if the runtime has more than one policy for gangs.
 api::Result<> check_only_gang_policy(const Info& info);
 
-/// Returns the PodGroup with `minMember` and `minResources`, which the caller completes.
+/// Returns the PodGroup with `minMember`, the number of the members' Pods, and `minResources`, which
+/// followers need, too. The caller completes it.
 api::Result<api::Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups);
 
 }  // namespace runtime

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <span>
 
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
 #include "build/trainer_faults.hpp"
+#include "plugins/torch/elastic.hpp"
 #include "plugins/torch/torch_tune.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
@@ -28,6 +30,8 @@ constexpr std::string_view port_variable = "PET_MASTER_PORT";
 // In the order of error messages.
 constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_variable, rank_variable,
                                          processes_variable};
+constexpr std::string_view reserved_if_elastic[] = {"PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT", "PET_RDZV_ID",
+                                                    "PET_MAX_RESTARTS"};
 
 // Returns the value of `--nproc-per-node`.
 api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_policy, const Json& resources,
@@ -45,11 +49,21 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     return has_tpus(resources) ? std::string("1") : cpu_count;
 }
 
+// What the agents of all nodes are told.
+struct Agents {
+    std::string job = {};
+    std::string nodes = {};
+    std::string processes = {};
+    std::optional<Elastic> elastic = {};
+};
+
 // Without `master`: torchtune has options for it.
-void add_variables(Json& container, const std::string& nodes, const std::string& processes,
-                   const std::optional<std::string>& master) {
-    upsert_env(container, env_value(nodes_variable, nodes));
-    upsert_env(container, env_value(processes_variable, processes));
+void add_variables(Json& container, const Agents& agents, const std::optional<std::string>& master) {
+    upsert_env(container, env_value(nodes_variable, agents.nodes));
+    upsert_env(container, env_value(processes_variable, agents.processes));
+    // Elastic agents get their ranks from the rendezvous.
+    if (agents.elastic && master)
+        return add_elastic_variables(container, *agents.elastic, agents.job, *master, master_port);
     upsert_env(container, env_rank(rank_variable));
     if (!master) return;
     upsert_env(container, env_value(address_variable, *master));
@@ -105,12 +119,12 @@ constexpr Shape target_shape = {target_members};
 constexpr Shape targets_shape = {{}, &target_shape, false, 16};
 constexpr ShapeMember injection_members[] = {{"targets", targets_shape}};
 constexpr Shape injection_shape = {injection_members};
-constexpr ShapeMember torch_members[] = {{"envInjection", injection_shape}};
+constexpr ShapeMember torch_members[] = {{"elasticPolicy", any_object}, {"envInjection", injection_shape}};
 constexpr Shape torch_shape = {torch_members};
 
 constexpr api::RuleId targets_rule("torch_env_targets", "J13");
 constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env", "J12"), targets_rule,
-                                           torch_tune_rule};
+                                           torch_tune_rule, elastic_rule};
 
 constexpr Policy torch_policy = {.group = ml_policy_group,
                                  .member = "torch",
@@ -129,9 +143,14 @@ public:
 
     void validate(const ValidationInputs& review, FieldErrors& errors) const override {
         const Json& env = review.job.spec["trainer"]["env"];
+        const std::optional<Elastic> elastic = elastic_of(policy_of(review.runtime));
         std::string taken;
-        for (const std::string_view variable : reserved)
-            if (find_named(env, variable)) taken += (taken.empty() ? "" : ", ") + std::string(variable);
+        const auto check = [&](std::span<const std::string_view> variables) {
+            for (const std::string_view variable : variables)
+                if (find_named(env, variable)) taken += (taken.empty() ? "" : ", ") + std::string(variable);
+        };
+        check(reserved);
+        if (elastic) check(reserved_if_elastic);
         if (!taken.empty())
             errors.push_back({FieldErrorType::invalid,
                               "spec.trainer.env",
@@ -148,7 +167,9 @@ public:
                      "the runtime wants torch's environment in " + target.what + ", which does not exist",
                      {},
                      targets_rule});
-        if (is_torch_tune(review.job.spec["trainer"])) validate_torch_tune(review, errors);
+        const bool tunes = is_torch_tune(review.job.spec["trainer"]);
+        if (elastic) validate_elastic(review, *elastic, tunes, errors);
+        if (tunes) validate_torch_tune(review, errors);
     }
 
     void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
@@ -159,6 +180,8 @@ public:
                               target.value,
                               "there is no " + target.what + " in spec.template",
                               {}});
+        if (const auto elastic = elastic_of(policy_of(runtime)))
+            validate_elastic_runtime(runtime, *elastic, errors);
     }
 
     std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
@@ -168,7 +191,7 @@ public:
     }
 
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
-        const PodSet* pods = info.trainer_pod_set();
+        PodSet* pods = info.trainer_pod_set();
         const Json& targets = targets_of(inputs.runtime);
         if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
             return api::invalid(missing.front().path,
@@ -177,12 +200,20 @@ public:
         if (!processes) return processes.error();
         // Without a job that trains, the containers that the runtime names get it.
         const std::int64_t count = pods ? pods->count : 1;
-        const std::string nodes = std::to_string(count);
+        Agents agents = {info.job.meta.name, std::to_string(count), *processes,
+                         elastic_of(policy_of(inputs.runtime))};
+        if (agents.elastic) {
+            if (std::string why = wrong_number_of_nodes(*agents.elastic, count); !why.empty())
+                return api::invalid("spec.trainer.numNodes", std::move(why));
+            agents.nodes =
+                std::to_string(agents.elastic->min_nodes) + ":" + std::to_string(agents.elastic->max_nodes);
+            if (pods) keep_going(info, *pods, *agents.elastic);
+        }
 
         if (Json* node = pods ? info.container(*pods, api::node_container) : nullptr) {
             const bool tune = is_torch_tune(info.trainer);
             const std::string master = info.first_endpoint();
-            add_variables(*node, nodes, *processes, tune ? std::nullopt : std::optional(master));
+            add_variables(*node, agents, tune ? std::nullopt : std::optional(master));
             if (auto port = info.upsert_port(*pods, api::node_container,
                                              Json::object({{"containerPort", master_port}}));
                 !port)
@@ -191,7 +222,7 @@ public:
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
-                inject(info, *others, target["containerNames"], nodes, *processes);
+                inject(info, *others, target["containerNames"], agents);
         return {};
     }
 
@@ -216,13 +247,12 @@ private:
         check_torch_tune(review.job, nodes, &devices, errors);
     }
 
-    static void inject(Info& info, const PodSet& pods, const Json& names, const std::string& nodes,
-                       const std::string& processes) {
+    static void inject(Info& info, const PodSet& pods, const Json& names, const Agents& agents) {
         const std::string master = master_for(info, pods);
         for (const Json& name : names.items()) {
             Json* container = info.container(pods, name.as_string());
             if (!container) container = info.init_container(pods, name.as_string());
-            if (container) add_variables(*container, nodes, processes, master);
+            if (container) add_variables(*container, agents, master);
         }
     }
 };

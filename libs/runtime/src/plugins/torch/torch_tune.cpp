@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 
 namespace runtime {
 namespace {
@@ -14,13 +15,6 @@ using api::Json;
 // volumes.
 constexpr std::string_view runtime_paths[] = {"output_dir", "tokenizer.path", "tokenizer.merges_file",
                                               "checkpointer.checkpoint_dir"};
-
-std::string changed_case(std::string_view text, char from, char to, int by) {
-    std::string result(text);
-    for (char& c : result)
-        if (c >= from && c <= to) c = static_cast<char>(c + by);
-    return result;
-}
 
 std::string_view trimmed(std::string_view text) {
     const auto begin = text.find_first_not_of(" \t\n");
@@ -33,7 +27,7 @@ bool is_set_to_true(const Json& args, std::string_view setting) {
         const std::string_view text = arg.as_string();
         const auto equals = text.find('=');
         return equals != text.npos && text.substr(0, equals).find(setting) != text.npos &&
-               changed_case(trimmed(text.substr(equals + 1)), 'A', 'Z', 'a' - 'A') == "true";
+               api::to_lower(trimmed(text.substr(equals + 1))) == "true";
     });
 }
 
@@ -76,7 +70,7 @@ std::string tune_model(std::string_view runtime_name) {
     if (second == runtime_name.npos || runtime_name.find('-', second + 1) != runtime_name.npos) return {};
     std::string family(runtime_name.substr(first + 1, second - first - 1));
     std::replace(family.begin(), family.end(), '.', '_');
-    return family + "/" + changed_case(runtime_name.substr(second + 1), 'a', 'z', 'A' - 'a');
+    return family + "/" + api::to_upper(runtime_name.substr(second + 1));
 }
 
 bool sets_runtime_path(std::string_view word) {

@@ -49,22 +49,6 @@ const Json& queue_of(const ValidationInputs& review) {
     return review.runtime["spec"]["template"]["metadata"]["annotations"][queue_annotation];
 }
 
-// Returns the only priority class of the Pods that have one; a gang cannot have several.
-api::Result<std::string> priority_class(const Json& job_set_spec) {
-    std::string_view chosen;
-    const auto& jobs = job_set_spec["replicatedJobs"].items();
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const auto name = pod_spec_of(jobs[i])["priorityClassName"].as_string();
-        if (name.empty()) continue;
-        if (!chosen.empty() && chosen != name)
-            return api::invalid(pod_spec_path(i) + ".priorityClassName",
-                                "\"" + std::string(name) + "\" differs from \"" + std::string(chosen) +
-                                    "\" of an earlier job: under Volcano all have the same");
-        chosen = name;
-    }
-    return std::string(chosen);
-}
-
 constexpr api::RuleId admission_rules[] = {api::RuleId("volcano", "J17")};
 
 constexpr Policy volcano_policy = {
@@ -113,8 +97,8 @@ public:
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
-        for (const PodSet* pods : gang_members(info))
-            info.pod_template(*pods)["metadata"]["annotations"][group_annotation] = info.job.meta.name;
+        for (const GangJob& each : gang_of(info))
+            info.pod_template(*each.pods)["metadata"]["annotations"][group_annotation] = info.job.meta.name;
         return check_only_gang_policy(info);
     }
 
@@ -124,7 +108,7 @@ public:
         Json& spec = (*group)["spec"];
         if (const Json& queue = std::as_const(info.annotations)[queue_annotation]; !queue.as_string().empty())
             spec["queue"] = queue;
-        const auto priority = priority_class(info.spec);
+        const auto priority = only_priority_class(info.spec, "Volcano");
         if (!priority) return priority.error();
         if (!priority->empty()) spec["priorityClassName"] = *priority;
         if (const Json& topology = policy_of(inputs.runtime)["networkTopology"]; topology.is_object())

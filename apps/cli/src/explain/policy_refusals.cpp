@@ -1,0 +1,167 @@
+#include "explain/policy_refusals.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "explain/happenings.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+using By = PolicyRefusal::By;
+
+// What the API server writes in front of a policy's name, and what ends the name there.
+struct Pattern {
+    By by;
+    std::string_view before;
+    std::string_view after;
+};
+constexpr Pattern patterns[] = {
+    {By::unreachable_webhook, "failed calling webhook \"", "\""},
+    {By::webhook, "admission webhook \"", "\""},
+    {By::quota, "exceeded quota: ", ","},
+    {By::quota, "failed quota: ", ":"},
+    {By::admission_policy, "ValidatingAdmissionPolicy '", "'"},
+    {By::pod_security, "violates PodSecurity \"", "\""},
+    // A LimitRange has no name there.
+    {By::limit_range, "maximum ", " usage per "},
+    {By::limit_range, "minimum ", " usage per "},
+};
+
+struct Place {
+    const Pattern* pattern = nullptr;
+    std::size_t at = std::string_view::npos;
+    std::size_t end = 0;  // of the name
+};
+
+Place outermost(std::string_view message) {
+    Place first;
+    for (const Pattern& pattern : patterns) {
+        const std::size_t at = message.find(pattern.before);
+        if (at >= first.at) continue;
+        const std::size_t end = message.find(pattern.after, at + pattern.before.size());
+        // One word is between these two words of a LimitRange: "cpu".
+        const std::string_view name =
+            message.substr(at + pattern.before.size(), end - at - pattern.before.size());
+        if (end == std::string_view::npos || name.find(' ') != std::string_view::npos) continue;
+        first = {.pattern = &pattern, .at = at, .end = end};
+    }
+    return first;
+}
+
+// The policy's own words, behind what the API server says of each policy of the kind.
+std::string_view words_after(std::string_view rest) {
+    for (const std::string_view fixed : {" denied the request", " denied request", " with binding '"}) {
+        const std::size_t at = rest.find(fixed);
+        if (at > 1) continue;
+        rest.remove_prefix(at + fixed.size());
+        // The name of the binding.
+        if (fixed.ends_with('\'')) {
+            rest.remove_prefix(std::min(rest.find('\''), rest.size()));
+            return words_after(rest);
+        }
+        break;
+    }
+    const std::size_t begin = rest.find_first_not_of("\"', :");
+    return begin == std::string_view::npos ? std::string_view() : rest.substr(begin);
+}
+
+api::Time creation_of(const Json& object) {
+    const auto time = api::parse_time(object["metadata"]["creationTimestamp"].as_string());
+    return time ? *time : api::Time();
+}
+
+// When the last Pod was created; of the Job if it is not empty.
+api::Time last_creation(const std::vector<Json>& pods, std::string_view job) {
+    api::Time last = {};
+    for (const Json& pod : pods)
+        if (job.empty() || pod["metadata"]["labels"]["batch.kubernetes.io/job-name"].as_string() == job)
+            last = std::max(last, creation_of(pod));
+    return last;
+}
+
+class Collected {
+public:
+    void add(std::string_view message, std::string object) {
+        auto refusal = parse_policy_refusal(message);
+        if (!refusal) return;
+        refusal->object = std::move(object);
+        const auto same = [&](const PolicyRefusal& each) {
+            return each.by == refusal->by && each.name == refusal->name;
+        };
+        if (std::none_of(all_.begin(), all_.end(), same)) all_.push_back(std::move(*refusal));
+    }
+    std::vector<PolicyRefusal> take() && { return std::move(all_); }
+
+private:
+    std::vector<PolicyRefusal> all_ = {};
+};
+
+}  // namespace
+
+std::optional<PolicyRefusal> parse_policy_refusal(std::string_view message) {
+    const Place place = outermost(message);
+    if (!place.pattern) return std::nullopt;
+    PolicyRefusal refusal = {.by = place.pattern->by};
+    if (refusal.by == By::limit_range) {
+        refusal.message = message.substr(place.at);
+        return refusal;
+    }
+    const std::size_t begin = place.at + place.pattern->before.size();
+    refusal.name = message.substr(begin, place.end - begin);
+    refusal.message = words_after(message.substr(place.end));
+    return refusal;
+}
+
+std::vector<PolicyRefusal> policy_refusals(const RelatedObjects& seen) {
+    const api::TrainJob job = api::parse_train_job(seen.job);
+    if (api::terminal_condition(job)) return {};
+    Collected found;
+    // "JobSet vision/night: the answer of the API server".
+    const auto add_condition = [&](const api::Condition& condition) {
+        const std::string_view text = condition.message;
+        const std::size_t colon = text.find(": ");
+        if (colon != std::string_view::npos)
+            found.add(text.substr(colon), std::string(text.substr(0, colon)));
+    };
+    for (const api::Condition& each : job.conditions)
+        if (each.type == api::condition::created && !each.is_true()) add_condition(each);
+    for (const Happening& event : happenings_of(job.suspend ? std::vector<Json>() : seen.events.found)) {
+        const bool of_job = event.object.starts_with("Job ");
+        if (!event.warning || (!of_job && event.object != "JobSet")) continue;
+        const std::string name = of_job ? event.object.substr(4) : "";
+        if (event.last >= last_creation(seen.pods.found, name))
+            found.add(event.message, of_job ? "Pods of Job " + name : "Jobs of the JobSet");
+    }
+    for (const api::Condition& each : job.conditions)
+        if (each.type == api::condition::stalled && each.is_true()) add_condition(each);
+    return std::move(found).take();
+}
+
+std::string_view to_string(By by) {
+    switch (by) {
+        case By::webhook: return "webhook";
+        case By::unreachable_webhook: return "unreachableWebhook";
+        case By::quota: return "quota";
+        case By::admission_policy: return "validatingAdmissionPolicy";
+        case By::pod_security: return "podSecurity";
+        case By::limit_range: return "limitRange";
+    }
+    return "?";
+}
+
+std::string text_of(const PolicyRefusal& refusal) {
+    std::string by;
+    switch (refusal.by) {
+        case By::webhook: by = "by the webhook " + refusal.name; break;
+        case By::unreachable_webhook: by = "because the webhook " + refusal.name + " does not answer"; break;
+        case By::quota: by = "by the ResourceQuota " + refusal.name; break;
+        case By::admission_policy: by = "by the ValidatingAdmissionPolicy " + refusal.name; break;
+        case By::pod_security: by = "by the namespace's PodSecurity level " + refusal.name; break;
+        case By::limit_range: by = "by a LimitRange"; break;
+    }
+    return refusal.object + ", " + by + (refusal.message.empty() ? "" : ": " + refusal.message);
+}
+
+}  // namespace cli

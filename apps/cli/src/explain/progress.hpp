@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "explain/report.hpp"
+#include "lifecycle/observed.hpp"
+
+namespace cli {
+
+/// The Lease of the servers of progress, in the namespace of the reconcilers' one.
+inline constexpr std::string_view progress_lease_name = "signalbox-progress";
+
+/// The progress deadline that the annotations of a TrainJob ask for.
+struct ProgressDeadline {
+    std::int64_t seconds = 0;
+    std::string action = {};               ///< Warn or Fail
+    bool armed = false;                    ///< the job has reported since its last start
+    std::optional<api::Time> passes = {};  ///< of an armed one; empty: not while no server of progress runs
+    std::string remark = {};               ///< the reason why it does not pass, or why its time is not exact
+};
+
+/// Returns whether the TrainJob has an annotation of a progress deadline.
+bool has_progress_deadline(const api::Json& train_job);
+
+/// Returns the progress deadline of a TrainJob that has not ended; nullopt if it has none. Annotations with a
+/// bad value count as none, with the reason in `remark` and 0 seconds.
+std::optional<ProgressDeadline> progress_deadline_of(const RelatedObjects& seen, const api::TrainJob& job,
+                                                     api::Time now);
+
+struct Line {
+    std::string text = {};
+    Tone tone = Tone::plain;
+};
+
+/// Returns the lines about the progress for explain(): how far the training is, and for how long that has
+/// been so; its end beside the active deadline; eight metrics at most; the progress deadline. Empty if the
+/// training has not reported and has no progress deadline.
+std::vector<Line> progress_lines(const RelatedObjects& seen, const lifecycle::Observed& observed,
+                                 api::Time now, const Terminal& terminal);
+
+}  // namespace cli

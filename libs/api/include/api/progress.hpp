@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/error.hpp"
+#include "api/json.hpp"
+#include "api/time.hpp"
+
+/// The progress that training code reports of its TrainJob, and the longest time without any.
+namespace api {
+
+/// `status.trainerStatus`, as far as decisions and their texts depend on it.
+struct TrainerStatus {
+    struct Metric {
+        std::string name = {};
+        std::string value = {};
+
+        bool operator==(const Metric&) const = default;
+    };
+    static constexpr std::size_t most_metrics = 3;
+
+    std::optional<Time> last_progress = {};  ///< lastProgressTime, by the clock of the server of reports
+    std::optional<Time> last_updated = {};   ///< lastUpdatedTime, by the clock of the training code
+    std::optional<std::int64_t> percentage = {};
+    std::optional<std::int64_t> remaining_seconds = {};
+    std::vector<Metric> metrics = {};  ///< the first ones, most_metrics at most
+
+    bool operator==(const TrainerStatus&) const = default;
+};
+
+/// Skips values of another type, and negative ones.
+TrainerStatus parse_trainer_status(const Json& trainer_status);
+
+/// Annotations of TrainJobs. Kueue, which starts TrainJobs by a PUT of its own Go type, keeps them.
+inline constexpr std::string_view progress_seconds_annotation =
+    "trainer.kubeflow.org/progress-deadline-seconds";
+inline constexpr std::string_view progress_action_annotation =
+    "trainer.kubeflow.org/progress-deadline-action";
+
+/// Their values as they are stored.
+struct ProgressAnnotations {
+    std::optional<std::string> seconds = {};
+    std::optional<std::string> action = {};
+
+    bool operator==(const ProgressAnnotations&) const = default;
+};
+
+ProgressAnnotations parse_progress_annotations(const Json& annotations);
+
+/// What becomes of a TrainJob without progress.
+enum class ProgressAction { warn, fail };
+
+struct ProgressDeadline {
+    std::int64_t seconds = 0;  ///< without progress
+    ProgressAction action = ProgressAction::warn;
+
+    bool operator==(const ProgressDeadline&) const = default;
+};
+
+/// Returns the errors of the annotations, with the field "metadata.annotations[KEY]".
+std::vector<Error> progress_deadline_errors(const ProgressAnnotations& annotations);
+
+/// Returns nullopt without the annotations, and if they have errors.
+std::optional<ProgressDeadline> parse_progress_deadline(const ProgressAnnotations& annotations);
+
+}  // namespace api

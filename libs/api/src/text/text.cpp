@@ -1,0 +1,119 @@
+#include "api/text.hpp"
+
+#include <cstring>
+
+#include "api/json.hpp"
+
+namespace api {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::string cut(std::string_view text, std::size_t characters, std::size_t bytes) {
+    std::string kept;
+    kept.reserve(std::min(text.size(), bytes));
+    for (; !text.empty() && characters > 0; --characters) {
+        std::string_view rest = text;
+        const bool is_valid = take_character(rest) != invalid_character;
+        const std::string_view character = is_valid ? text.substr(0, text.size() - rest.size()) : replacement;
+        if (kept.size() + character.size() > bytes) break;
+        kept += character;
+        text = rest;
+    }
+    return kept;
+}
+
+}  // namespace
+
+std::string to_lower(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower) c = to_lower(c);
+    return lower;
+}
+
+std::string to_upper(std::string_view text) {
+    std::string upper(text);
+    for (char& c : upper)
+        if (is_lower(c)) c = static_cast<char>(c - ('a' - 'A'));
+    return upper;
+}
+
+char32_t take_character(std::string_view& text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char first = byte(0);
+    const std::size_t size = first < 0x80   ? 1
+                             : first < 0xC2 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
+    char32_t point = size == 1 ? first : first & (0x7Fu >> size);
+    bool good = size > 0 && size <= text.size();
+    for (std::size_t i = 1; good && i < size; ++i) {
+        good = continues_character(text[i]);
+        point = point << 6 | (byte(i) & 0x3F);
+    }
+    constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    good = good && point >= smallest[size] && point <= 0x10FFFF && !(point >= 0xD800 && point <= 0xDFFF);
+    text.remove_prefix(good ? size : 1);
+    return good ? point : invalid_character;
+}
+
+std::size_t find_invalid_character(std::string_view text) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        // Almost all text is ASCII: checks eight bytes at a time.
+        std::uint64_t word = 0;
+        while (rest.size() >= sizeof word) {
+            std::memcpy(&word, rest.data(), sizeof word);
+            if ((word & 0x8080808080808080) != 0) break;
+            rest.remove_prefix(sizeof word);
+        }
+        if (rest.empty()) break;
+        const std::size_t at = text.size() - rest.size();
+        if (take_character(rest) == invalid_character) return at;
+    }
+    return std::string_view::npos;
+}
+
+std::size_t count_characters(std::string_view text) {
+    return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
+}
+
+std::string_view first_characters(std::string_view text, std::size_t count) {
+    std::string_view rest = text;
+    for (; count > 0 && !rest.empty(); --count) take_character(rest);
+    return text.substr(0, text.size() - rest.size());
+}
+
+std::string_view first_bytes(std::string_view text, std::size_t limit) {
+    if (text.size() <= limit) return text;
+    while (limit > 0 && continues_character(text[limit])) --limit;
+    return text.substr(0, limit);
+}
+
+std::string cut_characters(std::string_view text, std::size_t limit) {
+    return cut(text, limit, std::string::npos);
+}
+
+std::string cut_bytes(std::string_view text, std::size_t limit) {
+    return cut(text, std::string::npos, limit);
+}
+
+std::string printable(std::string_view text) {
+    std::string shown;
+    shown.reserve(text.size());
+    while (!text.empty()) {
+        std::string_view rest = text;
+        const bool is_shown = !is_control(take_character(rest));
+        shown += is_shown ? text.substr(0, text.size() - rest.size()) : "?";
+        text = rest;
+    }
+    return shown;
+}
+
+std::string quoted(std::string_view text) { return to_json(Json(text)); }
+
+}  // namespace api

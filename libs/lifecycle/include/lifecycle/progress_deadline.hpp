@@ -1,0 +1,51 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "api/progress.hpp"
+#include "lifecycle/observed.hpp"
+
+/// The longest time that a TrainJob may be without progress. It counts from stored times alone, so that a
+/// restart decides the same: from the last progress, and from the time since when reports are accepted
+/// without interruption, as an outage of their server must end no job.
+namespace lifecycle {
+
+/// A report may wait for that long before it is stored.
+inline constexpr std::chrono::seconds progress_grace{60};
+/// The Lease of the server of reports says nothing once it is older.
+inline constexpr std::chrono::seconds availability_lasts{60};
+/// Without a valid Lease, when it is read again.
+inline constexpr std::chrono::seconds availability_looked_at{30};
+
+/// Returns when the TrainJob has made progress last, if that was since its last start: a TrainJob that has
+/// reported nothing since then has no deadline. Empty also while it is suspended, has ended or is managed by
+/// another controller, or if nothing follows from reports.
+std::optional<api::Time> last_progress(const Observed& observed);
+
+/// Returns the limit in force, also before the first report; empty if the annotations have errors.
+std::optional<api::ProgressDeadline> progress_deadline(const Observed& observed);
+
+/// Returns whether a verdict depends on the Lease of the server of reports: it is to be read now.
+bool wants_availability(const Observed& observed, api::Time now);
+
+/// Returns whether the deadline has passed, by the Lease. The verdict has to rest on a live view.
+bool exceeds_progress_deadline(const Observed& observed, api::Time now);
+
+/// Returns when a verdict may be due; empty if only a change can lead to one.
+std::optional<std::chrono::seconds> next_progress_look(const Observed& observed, api::Time now);
+
+/// "no progress for 35m (limit 30m): 42 %, loss=1.93; last report 10s ago"; while the deadline is exceeded.
+std::string no_progress_text(const Observed& observed, api::Time now);
+
+/// Returns whether `Stalled` says so already.
+bool is_stalled_by_progress(const api::TrainJob& job);
+
+/// Returns the message for `Stalled`: that of a new verdict, or the stored one while no progress is reported.
+/// Empty: no cause.
+std::optional<std::string> progress_stall(const Observed& observed, api::Time now);
+
+/// Returns whether the TrainJob has made progress since `Stalled` says that it does not.
+bool has_resumed_progress(const Observed& observed);
+
+}  // namespace lifecycle

@@ -1,0 +1,123 @@
+#include "concluder.hpp"
+#include "lifecycle/deadline.hpp"
+#include "lifecycle/progress_deadline.hpp"
+#include "lifecycle/refusal.hpp"
+#include "lifecycle/requeue.hpp"
+#include "lifecycle/run_policy.hpp"
+#include "retry_state.hpp"
+
+namespace lifecycle {
+namespace {
+
+// A dozen seconds.
+constexpr int usual_looks = 4;
+
+}  // namespace
+
+void Concluder::operator()(const Run& run) {
+    knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
+    conclusion_.requeue_after = sooner(time_left(observed_, now_), next_progress_look(observed_, now_));
+    merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation, now_);
+    std::visit(
+        Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
+                   [&](const BuildFailed& failed) {
+                       not_created(api::reason::jobs_build_failed, api::describe(failed.error));
+                   },
+                   [&](const WriteFailed& failed) { write_failed(failed); },
+                   [&](const ForeignObject& foreign) { taken(foreign); },
+                   [&](const Waiting& waiting) {
+                       conclusion_.events.push_back(normal_event(
+                           event_reason::waiting_for_pods,
+                           "The JobSet takes a change once none of its pods is active: " + waiting.why));
+                   },
+                   [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
+                   [&](const ReadyToCreate&) { creating(); },
+                   [&](const WaitingForClaim& waiting) {
+                       requeue_soon();
+                       forget_trouble();
+                       conclusion_.events.push_back(normal_event(
+                           event_reason::waiting_for_deletion,
+                           waiting.claim + " is being deleted; the JobSet is created once it is gone"));
+                   },
+                   [&](const JobSetRemoved& removed) {
+                       conclusion_.events.push_back(normal_event(event_reason::job_set_deleted,
+                                                                 "The JobSet is built anew: " + removed.why));
+                       // The caches may never have had it, and then do not tell that it is gone.
+                       if (!had_job_set(job_)) requeue_soon();
+                   }},
+        outcome_.result);
+    if (knows_job_set_ && own_job_set(observed_)) forget_trouble();
+    follow_job_set();
+}
+
+void Concluder::done(const Run& run) {
+    if (run.job_set == JobSetAction::refuse) return taken({name_of("JobSet", job_), observed_.is_leftover});
+    if (run.build && run.job_set == JobSetAction::wait_until_gone)
+        conclusion_.events.push_back(
+            normal_event(event_reason::waiting_for_deletion,
+                         "The JobSet is being deleted; it is created again once it is gone"));
+    for (const std::string& object : outcome_.lost)
+        conclusion_.events.push_back(warning_event(
+            event_reason::keys_lost,
+            object + " is gone. Pods of this job that start from now on cannot, and it is not made anew "
+                     "beside "
+                     "those that run with the old keys: put it back, or suspend and resume the TrainJob"));
+    if (learned_about_creation(run)) created();
+    if (!outcome_.job_set_written) return;
+    conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;
+    // Built from its snapshot without a runtime, it may have a deadline that this reconcile did not know.
+    const api::RunPolicy* known = policy_of(observed_);
+    if (outcome_.run_policy && *outcome_.run_policy != (known ? *known : api::RunPolicy()))
+        conclusion_.requeue_after = min_requeue;
+    if (run.rebuilds)
+        conclusion_.events.push_back(
+            warning_event(event_reason::job_set_recreated, "The JobSet was gone and has been created again"));
+    conclusion_.events.insert(conclusion_.events.end(), outcome_.remarks.begin(), outcome_.remarks.end());
+}
+
+// JobSet's status tells when they have been made anew, but not for sure.
+void Concluder::jobs_replaced(const JobsReplaced& replaced) {
+    if (!replaced.any_removed) {
+        requeue_soon();
+        // Mostly it takes seconds.
+        if (conclusion_.retry_state.failures > usual_looks)
+            conclusion_.events.push_back(normal_event(
+                event_reason::waiting_for_jobs,
+                "The job goes on once Jobs have been made anew; it waits for " + replaced.waits_for));
+        return;
+    }
+    conclusion_.requeue_after = min_requeue;
+    conclusion_.events.push_back(
+        normal_event(event_reason::jobs_replaced,
+                     "Suspended Jobs are made anew, since they would keep what they have: " + replaced.why));
+}
+
+// No watch tells of what it waits for.
+void Concluder::requeue_soon() {
+    conclusion_.retry_state = one_more_failure(observed_.retry_state, now_);
+    conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.retry_state.failures));
+}
+
+// Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.
+bool Concluder::learned_about_creation(const Run& run) const {
+    if (!run.build || run.job_set == JobSetAction::wait_until_gone) return false;
+    const bool waits_for_pods = job_.suspend && run.job_set == JobSetAction::leave;
+    return !waits_for_pods || !api::find_condition(conclusion_.conditions, api::condition::created);
+}
+
+void Concluder::write_failed(const WriteFailed& failed) {
+    if (failed.write == Write::apply && is_rejection(failed.error))
+        return not_created(api::reason::jobs_creation_failed,
+                           failed.object + ": " + api::describe(failed.error));
+    trouble(failed.object, failed.error);
+    say_what_delays(api::reason::jobs_creation_retrying, failed.object, failed.error);
+}
+
+void Concluder::taken(const ForeignObject& foreign) {
+    not_created(api::reason::jobs_creation_failed,
+                foreign.object + " exists already and does not belong to this TrainJob" +
+                    (foreign.leftover ? ", but to an earlier one of this name; it will be collected" : ""));
+    if (foreign.leftover) conclusion_.requeue_after = sooner(conclusion_.requeue_after, garbage_backoff);
+}
+
+}  // namespace lifecycle

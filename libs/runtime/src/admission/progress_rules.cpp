@@ -1,0 +1,51 @@
+// The annotations of the progress deadline.
+#include "admission/validation_context.hpp"
+#include "api/progress.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+bool has_changed(const ValidationContext& review) {
+    const api::ProgressAnnotations before =
+        review.is_create() ? api::ProgressAnnotations() : review.old_job->progress_annotations;
+    return review.job.progress_annotations != before;
+}
+
+// What is stored counts as none if it has errors, and may stay. MultiKueue would try for ever to create a
+// copy that is refused.
+void progress_deadline_is_valid(const ValidationContext& review, FieldErrors& errors) {
+    if (!has_changed(review) || review.job.is_multikueue_copy) return;
+    const api::ProgressAnnotations& annotations = review.job.progress_annotations;
+    for (const api::Error& error : api::progress_deadline_errors(annotations)) {
+        const bool of_seconds = error.field.find(api::progress_seconds_annotation) != error.field.npos;
+        const auto& value = of_seconds ? annotations.seconds : annotations.action;
+        errors.push_back({FieldErrorType::invalid, error.field, Json(*value), error.message, {}});
+    }
+}
+
+constexpr Check checks[] = {
+    {Rule::progress_deadline, progress_deadline_is_valid, Wants::job, true},
+};
+
+void warn_of_unwatched_progress(const ValidationContext& review, api::Warnings& warnings) {
+    if (!has_changed(review) || review.is_denied || review.gates.has(Gate::progress_deadline) ||
+        !review.job.progress_annotations.seconds)
+        return;
+    warnings.push_back(std::string(api::progress_seconds_annotation) + " has no effect: it " +
+                       needs_text(Gate::progress_deadline));
+}
+
+constexpr Warner warners[] = {
+    {Rule::progress_unwatched, warn_of_unwatched_progress, Wants::job, true},
+};
+
+}  // namespace
+
+constinit const std::span<const Check> progress_checks = checks;
+constinit const std::span<const Warner> progress_warnings = warners;
+
+}  // namespace runtime

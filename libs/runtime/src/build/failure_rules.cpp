@@ -1,0 +1,75 @@
+#include "build/failure_rules.hpp"
+
+#include <algorithm>
+
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view disruption = "DisruptionTarget";
+
+bool names_disruptions(const Json& rule) {
+    const auto& conditions = rule["onPodConditions"].items();
+    return std::any_of(conditions.begin(), conditions.end(),
+                       [](const Json& each) { return each["type"].as_string() == disruption; });
+}
+
+// Preemption, eviction, a node or device that goes: the program has not failed.
+Json rule_for_disruptions() {
+    return Json::object({{"action", "RestartTrainJobAndIgnoreMaxRestarts"},
+                         {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
+}
+
+// Jobs with a podFailurePolicy replace a Pod once it has failed, and no sooner.
+bool decides(std::string_view member, const Json& value) {
+    return !value.is_null() && !(member == "podReplacementPolicy" && value == "Failed");
+}
+
+}  // namespace
+
+const Json& failure_policy_of(const Json& runtime) { return runtime["spec"]["runPolicy"]["failurePolicy"]; }
+
+std::vector<Json> failure_rules_in_force(const Json& policy) {
+    std::vector<Json> rules(policy["rules"].items().begin(), policy["rules"].items().end());
+    if (std::none_of(rules.begin(), rules.end(), names_disruptions)) rules.push_back(rule_for_disruptions());
+    return rules;
+}
+
+bool has_container(const Json& pod_spec, std::string_view name) {
+    for (const char* list : {"containers", "initContainers"})
+        for (const Json& container : pod_spec[list].items())
+            if (container["name"].as_string() == name) return true;
+    return false;
+}
+
+std::vector<TemplateField> failure_handling(const Json& job_set_spec) {
+    std::vector<TemplateField> found;
+    if (const Json& policy = job_set_spec["failurePolicy"]; !policy.is_null())
+        found.push_back({"spec.template.spec.failurePolicy", "", "failurePolicy", policy});
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        for (const char* member :
+             {"podFailurePolicy", "backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"})
+            if (const Json& value = jobs[i]["template"]["spec"][member]; decides(member, value))
+                found.push_back({replicated_job_path(i) + ".template.spec." + member,
+                                 std::string(jobs[i]["name"].as_string()), member, value});
+    return found;
+}
+
+api::FieldErrors failure_policy_faults(const Json& runtime, const api::TrainJob& job) {
+    api::FieldErrors errors;
+    if (job.spec["failurePolicy"].is_null()) return errors;
+    const auto deciding = failure_handling(runtime["spec"]["template"]["spec"]);
+    if (!deciding.empty())
+        errors.push_back({api::FieldErrorType::forbidden,
+                          "spec.failurePolicy",
+                          {},
+                          deciding.front().path + " of the runtime decides",
+                          {}});
+    return errors;
+}
+
+}  // namespace runtime

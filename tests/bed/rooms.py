@@ -1,0 +1,120 @@
+"""Room for gangs on the test bed's nodes: an extended resource for each story, so that stories share a cluster and not its room."""
+
+import os
+import pathlib
+import subprocess
+
+import rest as client
+from jobs import runtime, train_job
+from rest import Rest, conditions, true_conditions
+
+JOB_SET = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+
+
+def wait_for(what, probe, timeout=90, interval=0.1):
+    """Calls rest.wait_for() with more patience: a dozen stories at a time share two cores with other tests."""
+    return client.wait_for(what, probe, timeout, interval)
+
+
+def template_of(made, job="node"):
+    """Returns the Pod template of a job of a runtime."""
+    (found,) = [each for each in made["spec"]["template"]["spec"]["replicatedJobs"] if each["name"] == job]
+    return found["template"]["spec"]["template"]
+
+
+class Room:
+    """A namespace, and nodes with places for its Pods: {node: number of places}. Each Pod of a gang takes `places` of one node.
+
+    rest: a client for the namespace.
+    """
+
+    def __init__(self, admin, cluster, places, **of_pods):
+        self._admin = admin
+        self._cluster = cluster
+        self.name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "room-"}})["metadata"]["name"]
+        self.rest = Rest(cluster.kubeconfig, self.name)
+        self.resource = f"example.com/{self.name}"
+        self._of_pods = of_pods
+        for node, number in places.items():
+            self.resize(node, number)
+        wait_for("the service account that Pods need", lambda: self.rest.get("serviceaccounts", "default"), interval=0.02)
+
+    def resize(self, node, places):
+        """Changes the number of a node's places."""
+        amounts = {self.resource: str(places)}
+        self._admin.patch("nodes", node, {"status": {"capacity": amounts, "allocatable": amounts}}, subresource="status")
+
+    def close(self):
+        """Deletes the namespace. Its objects go in the background."""
+        self._admin.delete("namespaces", self.name)
+
+    def runtime(self, name="gang", places=1, timeout=60, **spec):
+        """Returns a runtime whose nodes are a gang."""
+        made = runtime(name, "TrainingRuntime", podGroupPolicy={"coscheduling": {"scheduleTimeoutSeconds": timeout}}, **spec)
+        self.furnish(template_of(made), places)
+        return made
+
+    def furnish(self, template, places=1):
+        """Makes the Pods of a template take places, and wait for the scheduler of gangs."""
+        amounts = {self.resource: str(places)}
+        template["spec"] |= self._of_pods
+        template["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+
+    def submit(self, name, nodes=2, runtime_name="gang", **settings):
+        return self.rest.create(train_job(name, runtime_name, "TrainingRuntime", nodes=nodes, **settings))
+
+    def pods(self, name, job="node"):
+        """Returns the Pods that are not being deleted."""
+        return [pod for pod in self.rest.list("pods", selector=f"{JOB_SET}={name},{REPLICATED_JOB}={job}")
+                if "deletionTimestamp" not in pod["metadata"]]
+
+    def placed(self, name, job="node"):
+        """Returns the number of Pods that have a node."""
+        return sum("nodeName" in pod["spec"] for pod in self.pods(name, job))
+
+    def until_runs(self, name, nodes=2, job="node"):
+        """Returns the Pods of a gang, once all of them run."""
+        def look():
+            running = [pod for pod in self.pods(name, job) if pod["status"].get("phase") == "Running"]
+            return running if len(running) == nodes else None
+        return wait_for(f"{nodes} running Pods of {name}", look)
+
+    def until_refused(self, name, text, nodes=2):
+        """Returns the Pods, once the scheduler has said this text of one of them. None of them has a node."""
+        def look():
+            found = self.pods(name)
+            said = [conditions(pod).get("PodScheduled", {}).get("message", "") for pod in found]
+            return found if len(found) == nodes and any(text in each for each in said) else None
+        found = wait_for(f"{name} to be refused: {text}", look)
+        assert not [pod["spec"]["nodeName"] for pod in found if "nodeName" in pod["spec"]]
+        return found
+
+    def gang(self, name):
+        """Returns the spec of a TrainJob's PodGroup."""
+        return self.rest.get("podgroups", name)["spec"]
+
+    def finish(self, name, job="node"):
+        """Ends its Pods, which would run for ever."""
+        for pod in self.pods(name, job):
+            self.end(pod["metadata"]["name"], "Succeeded")
+
+    def end(self, pod, phase):
+        """Ends a running Pod, as its node would."""
+        self.rest.patch("pods", pod, {"status": {"phase": phase}}, subresource="status")
+
+    def explain(self, name):
+        """Returns what `kubectl trainjob explain` says."""
+        program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+        return subprocess.run([program, "explain", "-n", self.name, name], check=True, capture_output=True, text=True,
+                              env={**os.environ, "KUBECONFIG": str(self._cluster.kubeconfig)}).stdout
+
+    def until_ends(self, name, kind="Complete"):
+        """Returns the TrainJob, once its condition `kind` is True."""
+        def look():
+            job = self.rest.get("trainjobs", name)
+            ended = {"Complete", "Failed"} & set(true_conditions(job))
+            return (ended, job) if ended else None
+        ended, job = wait_for(f"{name} to be {kind}", look)
+        assert ended == {kind}, true_conditions(job)
+        return job

@@ -1,0 +1,276 @@
+"""Gangs that a real scheduler places: Coscheduling of scheduler-plugins. Each story has room of its own, so they run at the same time."""
+
+import pytest
+import yaml
+
+from jobs import ANCESTOR
+from paths import ROOT
+from progress import resume, suspend, until
+from queues import SideBySide
+from rest import ApiError
+from rooms import template_of, wait_for
+
+URGENT = "urgent-gang"  # the name of a PriorityClass
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+RACK = "example.com/rack"
+RACK_OF = {"node-1": "a", "node-2": "a", "node-3": "b", "node-4": "b"}
+NO_ROOM = "resource gap"
+TOO_FEW = "cannot find enough sibling pods"
+
+
+def initialized(here):
+    """Returns a runtime whose gang starts when an initializer, which takes a place, too, has ended."""
+    made = here.runtime()
+    first = {"name": "dataset-initializer", "template": {
+        "metadata": {"labels": {ANCESTOR: "dataset-initializer"}},
+        "spec": {"template": {"spec": {"containers": [{"name": "dataset-initializer", "image": "registry.example.com/fetch:1"}]}}}}}
+    here.furnish(first["template"]["spec"]["template"])
+    jobs = made["spec"]["template"]["spec"]["replicatedJobs"]
+    jobs[0]["dependsOn"] = [{"name": "dataset-initializer", "status": "Complete"}]
+    jobs.insert(0, first)
+    return made
+
+
+def launched(here):
+    """Returns the shipped runtime of DeepSpeed as a gang. Its launcher waits until the nodes are ready, and these never end."""
+    made = yaml.safe_load((ROOT / "manifests" / "runtimes" / "deepspeed-distributed.yaml").read_text())
+    made |= {"kind": "TrainingRuntime", "metadata": {"name": "gang"}}
+    made["spec"]["podGroupPolicy"] = {"coscheduling": {}}
+    for job in ("node", "launcher"):
+        here.furnish(template_of(made, job))
+    template_of(made)["metadata"] = {"labels": {"signalbox.test/run-seconds": "never"}}
+    return made
+
+
+def retried(here):
+    """Returns a runtime whose failed Pods are replaced."""
+    made = here.runtime()
+    del made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["backoffLimit"]
+    return made
+
+
+def exclusive(made):
+    """Returns the runtime with JobSet's annotation for a rack of its own."""
+    made["spec"]["template"]["metadata"] = {"annotations": {EXCLUSIVE: RACK}}
+    return made
+
+
+def racks_of(pods):
+    return {RACK_OF[pod["spec"]["nodeName"]] for pod in pods}
+
+
+def resize_suspended(here, name, nodes):
+    """Suspends a job and changes its number of nodes as soon as its Pods are gone."""
+    suspend(here.rest, name)
+    until(here.rest, name, "Suspended", timeout=90)
+
+    def change():
+        try:
+            return here.rest.patch("trainjobs", name, {"spec": {"trainer": {"numNodes": nodes}}})
+        except ApiError as error:
+            if "active Pods" not in str(error):
+                raise
+            return None
+    wait_for("no active Pods", change)
+
+
+def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
+    with room({"node-1": 2, "node-2": 1}) as here:
+        here.rest.create(here.runtime())
+        here.submit("first", seconds="never")
+        here.until_runs("first")
+        here.submit("second", seconds="never")
+        here.until_refused("second", NO_ROOM)
+        said = here.explain("second")
+        assert "State     waits for its Pods" in said and f"no node: 0/4 nodes are available: {NO_ROOM}" in said
+        here.finish("first")
+        here.until_ends("first")
+        here.until_runs("second")
+
+
+def a_suspended_gang_frees_its_room(room):
+    with room({"node-1": 1, "node-2": 1}) as here:
+        here.rest.create(here.runtime())
+        here.submit("first", seconds="never")
+        here.until_runs("first")
+        here.submit("second", seconds="never")
+        here.until_refused("second", NO_ROOM)
+        suspend(here.rest, "first")
+        here.until_runs("second")
+        resume(here.rest, "first")
+        here.until_refused("first", NO_ROOM)
+        here.finish("second")
+        here.until_runs("first")
+
+
+def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
+    with room({"node-1": 3}) as here:
+        here.rest.create(here.runtime())
+        here.submit("resized", seconds="never")
+        here.until_runs("resized")
+        resize_suspended(here, "resized", 4)
+        wait_for("a larger gang", lambda: here.gang("resized")["minMember"] == 4)
+        resume(here.rest, "resized")
+        here.until_refused("resized", NO_ROOM, nodes=4)
+        resize_suspended(here, "resized", 3)
+        resume(here.rest, "resized")
+        here.until_runs("resized", 3)
+        assert here.gang("resized") == {"minMember": 3, "minResources": {here.resource: "3"}, "scheduleTimeoutSeconds": 60}
+
+
+def gangs_do_not_wait_for_initializers_of_each_other(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(initialized(here))
+        names = ("one", "two", "three")
+        for name in names:
+            here.submit(name)
+        for name in names:
+            here.until_ends(name)
+
+
+def a_launcher_finds_room_beside_its_nodes(room):
+    # Room for the nodes of two jobs, but then for no launcher.
+    with room({"node-1": 4}) as here:
+        here.rest.create(launched(here))
+        names = ("one", "two", "three")
+        for name in names:
+            here.submit(name, nodes=3)
+        for name in names:
+            here.until_ends(name)
+        assert here.gang("one")["minMember"] == 2 and here.gang("one")["minResources"] == {here.resource: "3"}
+
+
+def a_gang_that_cannot_fit_says_so_after_its_timeout_and_runs_once_it_fits(room):
+    # 22 places are as many as eleven Pods with two each need, but the last two places are on different nodes.
+    with room({"node-1": 20, "node-2": 1, "node-3": 1}) as here:
+        here.rest.create(here.runtime(places=2, timeout=2))
+        here.submit("scattered", 11, seconds="never")
+        timeout = "rejected due to timeout after waiting 2s at plugin Coscheduling"
+        wait_for("an event of a Pod", lambda: any(
+            event["reason"] == "FailedScheduling" and timeout in event["note"] for event in here.rest.list("events")))
+        said = wait_for("explain to show it", lambda: (lambda text: text if timeout in text else None)(here.explain("scattered")), interval=1)
+        assert "Pods      11 Pending" in said
+        here.resize("node-2", 2)
+        here.until_runs("scattered", 11)
+
+
+def twenty_gangs_pass_through_room_for_three(room):
+    with room({"node-1": 4, "node-2": 2}) as here:
+        here.rest.create(here.runtime())
+        names = [f"gang-{number}" for number in range(20)]
+        for name in names:
+            here.submit(name, seconds=0.5)
+        for name in names:
+            here.until_ends(name)
+
+
+def an_urgent_gang_overtakes_those_that_wait_and_evicts_none_that_runs(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(here.runtime())
+        urgent = here.runtime("urgent")
+        template_of(urgent)["spec"]["priorityClassName"] = URGENT
+        here.rest.create(urgent)
+        here.submit("first", seconds="never")
+        before = here.until_runs("first")
+        here.submit("waiting", seconds="never")
+        here.until_refused("waiting", NO_ROOM)
+        here.submit("urgent", runtime_name="urgent", seconds="never")
+        refused = here.until_refused("urgent", NO_ROOM)
+        assert "Preemption is not helpful" in str(refused)
+        assert {pod["metadata"]["uid"] for pod in here.until_runs("first")} == {pod["metadata"]["uid"] for pod in before}
+        here.finish("first")
+        here.until_runs("urgent")
+        here.until_refused("waiting", NO_ROOM)
+
+
+def a_replaced_pod_joins_its_gang(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(retried(here))
+        here.submit("replaced", seconds="never")
+        failed, kept = (pod["metadata"]["name"] for pod in here.until_runs("replaced"))
+        here.end(failed, "Failed")
+        def look():
+            names = {pod["metadata"]["name"] for pod in here.pods("replaced") if pod["status"]["phase"] == "Running"}
+            return len(names) == 2 and kept in names
+        wait_for("another Pod", look)
+
+
+def a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(retried(here))
+        here.submit("late", seconds="never")
+        ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("late"))
+
+        def until_it_waits(after):
+            def look():
+                return [name for pod in here.pods("late") if TOO_FEW in str(pod["status"].get("conditions"))
+                        and pod["status"]["phase"] == "Pending" and (name := pod["metadata"]["name"]) != after]
+            return wait_for("a Pod that waits for those that have ended", look)[0]
+        here.end(ended, "Succeeded")
+        here.end(failed, "Failed")
+        replaced = until_it_waits(after=failed)
+        suspend(here.rest, "late")
+        wait_for("its Pod to go", lambda: replaced not in {pod["metadata"]["name"] for pod in here.pods("late")})
+        resume(here.rest, "late")
+        until_it_waits(after=replaced)
+        here.rest.patch("podgroups", "late", {"spec": {"minMember": 1}})
+        here.until_runs("late", 1)
+
+
+def exclusive_topology_gives_each_job_a_rack_of_its_own(room):
+    with room({node: 2 for node in RACK_OF}, gangs=False) as here:
+        made = exclusive(here.runtime())
+        del made["spec"]["podGroupPolicy"]
+        here.rest.create(made)
+        racks = []
+        for name in ("first", "second"):
+            here.submit(name, seconds="never")
+            racks.append(racks_of(here.until_runs(name)))
+        assert racks in ([{"a"}, {"b"}], [{"b"}, {"a"}])
+        here.submit("third", seconds="never")
+        here.until_refused("third", "anti-affinity", 1)
+        suspend(here.rest, "first")
+        assert racks_of(here.until_runs("third")) == racks[0]
+
+
+def a_gang_with_exclusive_topology_waits_in_vain_for_pods_that_come_later(room):
+    with room({node: 1 for node in RACK_OF}) as here:
+        here.rest.create(exclusive(here.runtime()))
+        here.submit("stuck", seconds="never")
+        here.until_refused("stuck", TOO_FEW, 1)
+        wait_for("a Job without its other Pod", lambda: "follower pod" in here.explain("stuck"), interval=1)
+        assert here.placed("stuck") == 0
+
+
+def a_gang_can_be_kept_in_one_rack(room):
+    with room({"node-1": 1, "node-3": 1, "node-4": 1}) as here:
+        made = here.runtime()
+        template_of(made)["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": RACK, "labelSelector": {}, "matchLabelKeys": ["jobset.sigs.k8s.io/jobset-uid"]}]}}
+        here.rest.create(made)
+        here.submit("near", seconds="never")
+        assert racks_of(here.until_runs("near")) == {"b"}
+
+
+STORIES = {story.__name__: story for story in (
+    one_of_two_gangs_runs_whole_and_the_other_waits_whole, a_suspended_gang_frees_its_room,
+    a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
+    a_launcher_finds_room_beside_its_nodes, a_gang_that_cannot_fit_says_so_after_its_timeout_and_runs_once_it_fits,
+    twenty_gangs_pass_through_room_for_three, an_urgent_gang_overtakes_those_that_wait_and_evicts_none_that_runs,
+    a_replaced_pod_joins_its_gang, a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller,
+    a_gang_can_be_kept_in_one_rack, exclusive_topology_gives_each_job_a_rack_of_its_own,
+    a_gang_with_exclusive_topology_waits_in_vain_for_pods_that_come_later)}
+
+
+@pytest.fixture(scope="module")
+def outcomes(request, room, admin):
+    admin.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": URGENT}, "value": 1000}, "priorityclasses")
+    for node, rack in RACK_OF.items():
+        admin.patch("nodes", node, {"metadata": {"labels": {RACK: rack}}})
+    with SideBySide(request, "story", lambda name: STORIES[name](room)) as stories:
+        yield stories
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_gang(outcomes, story):
+    outcomes.result(story)

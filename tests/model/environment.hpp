@@ -1,0 +1,71 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+
+#include "api_model.hpp"
+#include "virtual_time.hpp"
+
+namespace model {
+
+/// Returns a delay.
+using Lag = std::function<std::chrono::milliseconds()>;
+
+/// The controller manager's garbage collector, as far as owner references and finalizers: deletes dependents
+/// without owners, lets an owner in foreground deletion wait for the dependents that block it, and releases
+/// `orphan` ones.
+class GarbageCollector {
+public:
+    GarbageCollector(ApiModel& api, VirtualTime& time, Lag lag)
+        : api_(api), time_(time), lag_(std::move(lag)) {}
+
+    /// Call it after every change.
+    void changed(const api::Json& before, const api::Json& after);
+    /// Does everything that is possible now; returns whether there was anything to do.
+    bool sweep();
+
+private:
+    ApiModel& api_;
+    VirtualTime& time_;
+    Lag lag_;
+    bool planned_ = false;
+};
+
+/// JobSet 0.12 and the Job controller, as far as a TrainJob depends on them: volume claims; Jobs that depend
+/// on others, follow `suspend`, are created again after a deletion, merge mutable fields when they are
+/// resumed, and run as long as a label of their pods says; counts, conditions, and restarts by failure
+/// policies. Its watches of JobSets and
+/// of Jobs have different delays.
+class JobSetController {
+public:
+    JobSetController(ApiModel& api, VirtualTime& time, Lag lag)
+        : api_(api), time_(time), lag_(std::move(lag)) {}
+
+    void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+                 const api::Json& after);
+
+    /// How long a pod takes to end after its deletion.
+    std::chrono::milliseconds grace{2000};
+
+private:
+    void plan(const api::ObjectKey& job_set);
+    void see(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void follow(const api::ObjectKey& job_set);
+    void make_claims(const api::Json& job_set);
+    bool waits_for_others(const api::Json& job_set, const api::Json& replicated_job) const;
+    std::int64_t succeeded(const api::Json& job_set, const api::Json& replicated_job) const;
+    Reply follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);
+    void tell_of_refusal(const api::Json& job_set, const Reply& refusal);
+    void count(const api::ObjectKey& job_set);
+    void handle_failure(const api::Json& job_set, const api::Json& job, api::Json& status);
+    void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);
+
+    ApiModel& api_;
+    VirtualTime& time_;
+    Lag lag_;
+    std::set<api::ObjectKey> planned_;
+    std::map<api::ObjectKey, api::Json> seen_;  // JobSets, as its watch shows them
+};
+
+}  // namespace model

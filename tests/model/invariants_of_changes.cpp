@@ -1,0 +1,112 @@
+// What a correction of a job meets, what a stall is read from, and data and work that a change of a suspended
+// one must never lose.
+#include "api/job_set.hpp"
+#include "api/notes.hpp"
+#include "invariants.hpp"
+#include "lifecycle/observed.hpp"
+
+namespace model {
+
+using api::Json;
+
+namespace {
+
+// The members of `trainer` but for the number of nodes; an object without any is as none.
+Json program_of(const Json& spec) {
+    Json program = spec["trainer"].is_object() ? spec["trainer"] : Json::object();
+    program.erase("numNodes");
+    return program;
+}
+
+}  // namespace
+
+// The program is corrected only while there is no JobSet.
+void Invariants::check_correction(const api::ObjectKey& key, const Json& before, const Json& after) {
+    if (before["initializer"] == after["initializer"] && program_of(before) == program_of(after)) return;
+    if (own_job_set(key)) complain(api::to_string(key) + " was corrected beside its JobSet");
+}
+
+// The number of nodes changes while nothing runs.
+void Invariants::check_resize(const api::ObjectKey& key, const Json& before, const Json& after) {
+    if (before["trainer"]["numNodes"] == after["trainer"]["numNodes"]) return;
+    const Stored* job_set = own_job_set(key);
+    if (!job_set) return;
+    if (api::parse_job_set(job_set->object).any_active())
+        complain(api::to_string(key) + " was resized while its pods were active");
+    if (!before["suspend"].bool_or(false) && !after["suspend"].bool_or(false))
+        complain(api::to_string(key) + " was resized while it was not suspended");
+}
+
+const Stored* Invariants::own_job_set(const api::ObjectKey& train_job) const {
+    const Stored* job_set = api_.find("jobsets.jobset.x-k8s.io", train_job);
+    return job_set && train_job_of(api::parse_meta(job_set->object).controller_uid) ? job_set : nullptr;
+}
+
+// The status does not know of it yet.
+bool Invariants::was_corrected_since(const Json& job_set, const api::TrainJob& job) {
+    const Json& pod =
+        job_set["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["template"]["spec"];
+    const Json& image = job.spec["trainer"]["image"];
+    return !lifecycle::had_job_set(job) && image.is_string() &&
+           pod["containers"][std::size_t{0}]["image"] != image;
+}
+
+void Invariants::note_start(const Json& before, const Json& after) {
+    const auto note = [&](std::map<std::string, api::Time>& since, bool was, bool is) {
+        if (!is)
+            since.erase(api::parse_meta(after).uid);
+        else if (!was)
+            since[api::parse_meta(after).uid] = time_.wall_seconds();
+    };
+    const api::JobSet is = api::parse_job_set(after);
+    const api::JobSet was = before.is_null() ? api::JobSet() : api::parse_job_set(before);
+    const auto has_pods = [](const api::JobSet& job_set) {
+        return !job_set.replicated_jobs.empty() && job_set.lacks_pods.empty();
+    };
+    note(has_jobs_since_, !was.replicated_jobs.empty(), !is.replicated_jobs.empty());
+    note(has_pods_since_, has_pods(was), has_pods(is));
+}
+
+// A job is reported as stalled by what a live read shows, since caches may be old.
+void Invariants::check_stall(const api::TrainJob& before, const api::TrainJob& after) {
+    const api::Condition* stalled = api::find_condition(after.conditions, api::condition::stalled);
+    const api::Condition* known = api::find_condition(before.conditions, api::condition::stalled);
+    if (!stalled || (known && known->reason == stalled->reason)) return;
+    const bool lacks_jobs = stalled->reason == api::reason::jobs_not_created;
+    if (!lacks_jobs && stalled->reason != api::reason::pods_not_created) return;
+    const std::string name = api::to_string(after.meta.key());
+    if (!has_looked()) return complain(name + " was reported as stalled without a look at its JobSet");
+    const Stored* job_set = own_job_set(after.meta.key());
+    const auto& started = lacks_jobs ? has_jobs_since_ : has_pods_since_;
+    const auto since = job_set ? started.find(job_set->uid()) : started.end();
+    if (since != started.end() && since->second < meant_.looked)
+        complain(name + " was reported as stalled although its JobSet had started");
+}
+
+void Invariants::check_recreation(const Json& before, const api::TrainJob& job) {
+    const std::string name = "JobSet " + api::to_string(job.meta.key());
+    for (const api::JobStatus& each : api::parse_job_set(before).replicated_jobs)
+        if (each.succeeded > 0) complain(name + " was deleted with what had finished");
+    if (++recreations_[{job.meta.uid, job.meta.generation}] > 3)
+        complain(name + " was deleted again and again");
+}
+
+// JobSet creates Jobs again that are deleted from a suspended JobSet.
+void Invariants::check_job(const api::ObjectKey& key, const Json& before, const Json& after) {
+    const std::string name = "Job " + api::to_string(key);
+    if (before.is_null() || !(after.is_null() || api::parse_meta(after).deletion))
+        return complain(name + " was written");
+    const Stored* job_set =
+        api_.find("jobsets.jobset.x-k8s.io",
+                  {key.ns, std::string(before["metadata"]["labels"][api::job_set_name_label].as_string())});
+    const auto life = job_set ? lives_.find(api::parse_meta(job_set->object).controller_uid) : lives_.end();
+    if (life == lives_.end() || !life->second.ours) return complain(name + " of another JobSet was deleted");
+    if (!before["spec"]["suspend"].bool_or(false) || before["status"]["active"].int_or(0) > 0)
+        complain(name + " was deleted while it ran");
+    if (!job_set->object["spec"]["suspend"].bool_or(false))
+        complain(name + " of a running JobSet was deleted");
+    if (before["status"].contains("conditions")) complain("the finished " + name + " was deleted");
+    if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
+}
+
+}  // namespace model

@@ -1,0 +1,76 @@
+#include "api/progress.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "api/train_job.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using api::ProgressAction;
+using api::ProgressAnnotations;
+
+TEST_CASE("a progress deadline is a number of seconds and what becomes of the TrainJob") {
+    struct Case {
+        ProgressAnnotations annotations;
+        std::optional<api::ProgressDeadline> want;
+        const char* error = "";
+    };
+    const std::string seconds = "metadata.annotations[trainer.kubeflow.org/progress-deadline-seconds]: ";
+    const std::string action = "metadata.annotations[trainer.kubeflow.org/progress-deadline-action]: ";
+    const std::string range = seconds + "must be a number of seconds from 60 to 2147483647";
+    const std::string actions = action + "must be Warn or Fail";
+    const std::string alone = action + "has no effect without trainer.kubeflow.org/progress-deadline-seconds";
+    const Case cases[] = {
+        {{}, {}},
+        {{"60", {}}, {{60, ProgressAction::warn}}},
+        {{"2147483647", "Fail"}, {{2147483647, ProgressAction::fail}}},
+        {{"1800", "Warn"}, {{1800, ProgressAction::warn}}},
+        {{"59", {}}, {}, range.c_str()},
+        {{"2147483648", {}}, {}, range.c_str()},
+        {{"99999999999999999999", {}}, {}, range.c_str()},
+        {{"-60", {}}, {}, range.c_str()},
+        {{"+60", {}}, {}, range.c_str()},
+        {{"60.0", {}}, {}, range.c_str()},
+        {{" 60", {}}, {}, range.c_str()},
+        {{"30m", {}}, {}, range.c_str()},
+        {{"", {}}, {}, range.c_str()},
+        {{"60", "fail"}, {}, actions.c_str()},
+        {{"60", ""}, {}, actions.c_str()},
+        {{{}, "Fail"}, {}, alone.c_str()},
+    };
+    for (const Case& c : cases) {
+        CAPTURE(c.annotations.seconds, c.annotations.action);
+        CHECK(api::parse_progress_deadline(c.annotations) == c.want);
+        const auto errors = api::progress_deadline_errors(c.annotations);
+        CHECK((errors.empty() ? "" : describe(errors.front())) == std::string(c.error));
+    }
+}
+
+TEST_CASE("each annotation has its own error") {
+    const auto errors = api::progress_deadline_errors({"x", "y"});
+    REQUIRE(errors.size() == 2);
+    CHECK(api::progress_deadline_errors({{}, "y"}).size() == 2);
+}
+
+TEST_CASE("what a TrainJob reports is read from its status, and its deadline from annotations") {
+    const api::TrainJob job = api::parse_train_job(api::parse_json(R"({
+        "metadata":{"annotations":{"trainer.kubeflow.org/progress-deadline-seconds":"60","other":"x"}},
+        "status":{"trainerStatus":{"progressPercentage":42,"estimatedRemainingSeconds":90,
+            "metrics":[{"name":"loss","value":"1.9"},{"name":"step","value":"8"},{"name":"lr","value":"0"},
+                       {"name":"four","value":"4"}],
+            "lastUpdatedTime":"2026-01-15T10:00:01.5Z","lastProgressTime":"2026-01-15T10:00:00Z"}}})")
+                                                       .value());
+    CHECK(job.progress_annotations == ProgressAnnotations{"60", {}});
+    const api::Time time = api::parse_time("2026-01-15T10:00:00Z").value();
+    CHECK(job.trainer_status == api::TrainerStatus{.last_progress = time,
+                                                   .last_updated = time + std::chrono::seconds(1),
+                                                   .percentage = 42,
+                                                   .remaining_seconds = 90,
+                                                   .metrics = {{"loss", "1.9"}, {"step", "8"}, {"lr", "0"}}});
+}
+
+TEST_CASE("a trainerStatus of any shape is read") {
+    for (const char* text : {"null", "[]", "7", R"({"progressPercentage":"x","metrics":7,"lastProgressTime":1,
+        "estimatedRemainingSeconds":-1,"lastUpdatedTime":"yesterday"})"})
+        CHECK(api::parse_trainer_status(api::parse_json(text).value()) == api::TrainerStatus());
+}

@@ -1,0 +1,167 @@
+// What is read before a verdict on progress, and what is written.
+#include "life.hpp"
+
+namespace controller {
+namespace {
+
+const api::ObjectKey lease = {"kubeflow-system", "signalbox-progress"};
+const std::string lease_path =
+    "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases/signalbox-progress";
+
+struct Watched : Life {
+    Reconciler watching{server,
+                        cache,
+                        events,
+                        log,
+                        [this] { return server.now; },
+                        {},
+                        {pipeline, shared},
+                        {.watch = lifecycle::ProgressWatch::deadlines, .lease = lease}};
+    lifecycle::RetryState retry_state = {};
+    std::vector<std::string> reads = {};
+
+    // It runs, and has reported now.
+    explicit Watched(const char* action) {
+        cache.watch_progress(lifecycle::ProgressWatch::deadlines, [this] { return server.now; });
+        server.edit(train_jobs, key, [&](Json& job) {
+            Json& annotations = job["metadata"]["annotations"];
+            annotations["trainer.kubeflow.org/progress-deadline-seconds"] = "60";
+            annotations["trainer.kubeflow.org/progress-deadline-action"] = action;
+        });
+        server.watch_requests = [this](const kube::Request& request) -> std::optional<api::Error> {
+            if (request.method == "GET") reads.push_back(request.target);
+            return std::nullopt;
+        };
+        look(0s);
+        server.edit(job_sets, key, [](Json& job_set) {
+            job_set["status"]["replicatedJobsStatus"] =
+                Json::array({Json::object({{"name", "node"}, {"active", 1}})});
+        });
+        look(1s);
+        report(42);
+        renew(server.now - 1h);
+    }
+    ReconcileResult look(std::chrono::seconds later) {
+        server.now += later;
+        reads.clear();
+        if (!frozen) server.show(cache);
+        server.take_writes();
+        ReconcileResult result;
+        const auto run = [&]() -> kube::Task<> { result = co_await watching.run(key, retry_state); };
+        boost::asio::co_spawn(context, run(), boost::asio::detached);
+        context.restart();
+        context.run();
+        retry_state = result.retry_state;
+        return result;
+    }
+    void report(int percentage) {
+        server.edit(train_jobs, key, [&](Json& job) {
+            Json& status = job["status"]["trainerStatus"];
+            status["lastProgressTime"] = status["lastUpdatedTime"] = api::format_time(server.now);
+            status["progressPercentage"] = percentage;
+        });
+    }
+    void renew(api::Time since) {
+        Json object;
+        object["metadata"] = Json::object({{"name", lease.name}, {"namespace", lease.ns}});
+        object["spec"] = Json::object(
+            {{"acquireTime", api::format_time(since)}, {"renewTime", api::format_time(server.now)}});
+        server.put(kube::resources::leases, object);
+    }
+    api::Time since_long() const { return server.now - 24h; }
+};
+
+using Reads = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("Lease, TrainJob, runtime and JobSet are read before a job is stalled, and nothing after it") {
+    Watched life("Warn");
+    CHECK(life.look(1s).requeue_after == 119s);
+    CHECK(life.reads.empty());
+    life.server.now += 119s;
+    life.renew(life.since_long());
+    const ReconcileResult stalled = life.look(0s);
+    CHECK(life.reads == Reads{lease_path, job_path, runtime_path, job_set_path});
+    CHECK(life.condition("Stalled") == "True/ProgressDeadlineExceeded");
+    CHECK(life.message("Stalled") == "no progress for 2m (limit 1m): 42 %; last report 2m ago");
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK_FALSE(stalled.requeue_after);
+    life.look(1h);
+    CHECK(life.reads.empty());
+    CHECK(life.server.take_writes().empty());
+    life.report(43);
+    life.look(1s);
+    CHECK(life.condition("Stalled").empty());
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+}
+
+TEST_CASE("a job that fails without progress is ended in one write, and then cleaned up") {
+    Watched life("Fail");
+    life.server.now += 120s;
+    life.renew(life.since_long());
+    const ReconcileResult ended = life.look(0s);
+    CHECK(life.condition("Failed") == "True/ProgressDeadlineExceeded");
+    CHECK(life.condition("Stalled").empty());
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(ended.measurements.end == lifecycle::End::progress_deadline);
+    life.look(1s);
+    CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
+}
+
+TEST_CASE("a Lease that allows no verdict costs one read each half a minute") {
+    Watched life("Fail");
+    life.server.now += 120s;
+    SECTION("it is old") { life.server.now += 0s; }
+    SECTION("it is not there") { life.server.erase(kube::resources::leases, lease); }
+    const ReconcileResult waits = life.look(0s);
+    CHECK(life.reads == Reads{lease_path});
+    CHECK(waits.requeue_after == 30s);
+    CHECK(waits.measurements.requeue == lifecycle::RequeueReason::progress);
+    CHECK(life.server.take_writes().empty());
+    // The server is back: a whole period.
+    life.renew(life.server.now);
+    CHECK(life.look(0s).requeue_after == 120s);
+    CHECK(life.reads == Reads{lease_path});
+}
+
+TEST_CASE("a Lease that cannot be read is retried, and holds up nothing else") {
+    Watched life("Fail");
+    life.server.now += 120s;
+    life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (kube::resource_of(request.target) != "leases.coordination.k8s.io") return std::nullopt;
+        return api::Error{.code = api::Errc::forbidden,
+                          .message = R"(leases is forbidden: User "x" cannot get resource "leases")",
+                          .http_status = 403};
+    };
+    const ReconcileResult retried = life.look(0s);
+    CHECK(retried.trouble);
+    CHECK(retried.requeue_after == 1s);
+    CHECK(life.condition("Failed").empty());
+    life.finish_job_set();
+    life.look(1s);
+    CHECK(life.condition("Complete") == "True/AllJobsCompleted");
+}
+
+TEST_CASE("progress that the cache has not shown yet is found by the live read") {
+    Watched life("Fail");
+    life.look(1s);
+    life.server.now += 120s;
+    life.frozen = true;
+    life.report(43);
+    life.renew(life.since_long());
+    const ReconcileResult found = life.look(0s);
+    CHECK(life.condition("Failed").empty());
+    CHECK(found.requeue_after == 120s);
+    CHECK(life.server.take_writes().empty());
+}
+
+TEST_CASE("without its gate no annotation has an effect") {
+    Watched life("Fail");
+    life.server.now += 24h;
+    life.renew(life.since_long());
+    CHECK_FALSE(life.pass().requeue_after);
+    CHECK(life.condition("Failed").empty());
+}
+
+}  // namespace controller

@@ -1,0 +1,88 @@
+// Restarts after failures, over several JobSets of one TrainJob.
+#include "life.hpp"
+
+namespace controller {
+namespace {
+
+constexpr const char* before_annotation = "trainer.kubeflow.org/restarts-before";
+
+void restart(Life& life, int all, int counted) {
+    life.server.edit(job_sets, key, [&](Json& job_set) {
+        job_set["status"]["restarts"] = all;
+        job_set["status"]["restartsCountTowardsMax"] = counted;
+    });
+}
+
+// A TrainJob that has begun, with a failure policy of its runtime.
+void begin(Life& life) {
+    life.set_in_runtime("runPolicy", api::parse_json(R"({"failurePolicy":{"maxRestarts":3}})").value());
+    life.pass();
+    life.server.take_writes();
+}
+
+api::Restarts restarts_of(const Life& life) { return api::parse_restarts(life.job()["status"]); }
+
+}  // namespace
+
+TEST_CASE("a restart is stored, measured and told once", "[restarts]") {
+    Life life;
+    begin(life);
+    restart(life, 2, 1);
+    CHECK(life.pass().measurements.restarted == api::Restarts{.all = 2, .counted = 1});
+    CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK_THAT(life.log_lines.back(),
+               Catch::Contains("TrainJobRestarted") && Catch::Contains("restart 2, 1 of 3 counted"));
+    CHECK(life.pass().measurements.restarted == api::Restarts());
+    CHECK(life.server.take_writes().empty());
+}
+
+TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[restarts]") {
+    Life life;
+    begin(life);
+    life.set_suspend(true);
+    life.pass();
+    life.pass();
+    restart(life, 2, 1);
+    const auto stored = life.pass();
+    CHECK(stored.measurements.restarted == api::Restarts{.all = 2, .counted = 1});
+    life.server.erase(job_sets, key);
+    life.pass();
+    const Json& renewed = life.job_set();
+    CHECK(renewed["metadata"]["annotations"][before_annotation] == Json("2,1"));
+    CHECK(renewed["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
+    CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
+
+    // The one that is there is not built anew for its own restarts.
+    restart(life, 1, 1);
+    life.pass();
+    CHECK(restarts_of(life) == api::Restarts{.all = 3, .counted = 2});
+    CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
+    CHECK(life.job_set()["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
+}
+
+TEST_CASE("a schema without the numbers of restarts keeps no reconcile busy", "[restarts]") {
+    Life life;
+    begin(life);
+    life.set_suspend(true);
+    life.pass();
+    life.pass();
+    life.server.take_writes();
+    life.server.change_request = [](kube::Request& request) {
+        if (!request.target.starts_with(status_path)) return;
+        Json body = api::parse_json(request.body).value();
+        for (const char* member : {"restarts", "restartsCountTowardsMax"}) body["status"].erase(member);
+        request.body = to_json(body);
+    };
+    int writes = 0;
+    life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target != status_path || ++writes <= 5) return std::nullopt;
+        return api::Error{.code = api::Errc::unavailable, .message = "busy"};
+    };
+    restart(life, 1, 1);
+    CHECK_FALSE(life.pass().trouble);
+    CHECK(writes == 1);
+    CHECK(life.condition("Suspended") == "True/Suspended");
+}
+
+}  // namespace controller

@@ -1,0 +1,331 @@
+#include "lifecycle/progress_deadline.hpp"
+
+#include "lifecycle/measurements.hpp"
+#include "story.hpp"
+
+namespace lifecycle {
+namespace {
+
+// Of 30 min; by the Lease, reports have been accepted since long before.
+Observed reporting(const char* action = "Warn") {
+    Observed observed = running();
+    observed.job->progress_annotations = {"1800", action};
+    observed.job->trainer_status = {.last_progress = start + 100s,
+                                    .last_updated = start + 100s,
+                                    .percentage = 42,
+                                    .metrics = {{"loss", "1.93"}, {"current_step", "8400"}}};
+    observed.progress_watch = ProgressWatch::deadlines;
+    observed.is_live = true;
+    return observed;
+}
+
+constexpr auto due = 100s + 1800s + 60s;
+
+Availability available(std::chrono::seconds since, std::chrono::seconds renewed) {
+    return {.since = start + since, .renewed = start + renewed};
+}
+
+// The Lease as it is while its server works.
+Observed with_lease(Observed observed, std::chrono::seconds elapsed) {
+    observed.availability = available(-24h, elapsed - 5s);
+    return observed;
+}
+
+Conclusion look(Story& story, std::chrono::seconds elapsed) {
+    story.now = start + elapsed;
+    story.observed = with_lease(std::move(story.observed), elapsed);
+    return story.pass({});
+}
+
+}  // namespace
+
+TEST_CASE("a progress deadline counts from the last progress since the last start", "[progress]") {
+    struct Case {
+        const char* name;
+        void (*change)(Observed&);
+        std::chrono::seconds elapsed;
+        bool exceeded;
+        std::optional<std::chrono::seconds> next;
+    };
+    const Case cases[] = {
+        {"it has not passed", [](auto&) {}, due - 1s, false, 1s},
+        {"it has passed", [](auto&) {}, due, true, std::nullopt},
+        {"progress moves it", [](auto& o) { o.job->trainer_status.last_progress = start + 200s; }, due, false,
+         100s},
+        {"a report without progress does not",
+         [](auto& o) { o.job->trainer_status.last_updated = start + due; }, due, true, std::nullopt},
+        {"none before the first report", [](auto& o) { o.job->trainer_status.last_progress.reset(); }, 24h,
+         false, std::nullopt},
+        {"reports of before the last start arm nothing",
+         [](auto& o) {
+             o.job->conditions.push_back(condition("Suspended", "False", "Resumed", start + 101s));
+         },
+         24h, false, std::nullopt},
+        {"a report at the last start does",
+         [](auto& o) {
+             o.job->conditions.push_back(condition("Suspended", "False", "Resumed", start + 100s));
+         },
+         due, true, std::nullopt},
+        {"none while it is suspended", [](auto& o) { o.job->suspend = true; }, 24h, false, std::nullopt},
+        {"none while its suspension is stored",
+         [](auto& o) {
+             o.job->conditions.push_back(condition("Suspended", "True", "Suspended", start + 50s));
+         },
+         24h, false, std::nullopt},
+        {"none after the end", [](auto& o) { o.job->conditions.push_back(condition("Failed", "True", "X")); },
+         24h, false, std::nullopt},
+        {"none of another controller's", [](auto& o) { o.job->managed_by = "kueue.x-k8s.io/multikueue"; },
+         24h, false, std::nullopt},
+        {"none without the annotation", [](auto& o) { o.job->progress_annotations = {}; }, 24h, false,
+         std::nullopt},
+        {"none with an error",
+         [](auto& o) {
+             o.job->progress_annotations = {"30m", "Fail"};
+         },
+         24h, false, std::nullopt},
+        {"none without its gate", [](auto& o) { o.progress_watch = ProgressWatch::reports; }, 24h, false,
+         std::nullopt},
+        {"the JobSet has finished",
+         [](auto& o) { o.job_set->finished = condition("Completed", "True", "AllJobsCompleted"); }, 24h,
+         false, std::nullopt},
+        {"the longest limit", [](auto& o) { o.job->progress_annotations.seconds = "2147483647"; }, 24h, false,
+         std::chrono::seconds(2147483647) + 160s - 24h},
+        {"this clock is an hour ahead: the Lease looks old",
+         [](auto& o) { o.availability = available(-24h, 100s - 5s); }, 100s + 3600s, false, 30s},
+        {"this clock is an hour behind", [](auto& o) { o.job->trainer_status.last_progress = start + 3700s; },
+         100s, false, 3600s + 1860s},
+    };
+    for (const Case& c : cases) {
+        CAPTURE(c.name);
+        Observed observed = with_lease(reporting(), c.elapsed);
+        c.change(observed);
+        CHECK(exceeds_progress_deadline(observed, start + c.elapsed) == c.exceeded);
+        CHECK(next_progress_look(observed, start + c.elapsed) == c.next);
+    }
+}
+
+TEST_CASE("an interruption of the server of reports ends no job", "[progress]") {
+    struct Case {
+        const char* name;
+        std::optional<Availability> availability;
+        bool exceeded;
+        std::optional<std::chrono::seconds> next;
+    };
+    const Case cases[] = {
+        {"not read", std::nullopt, false, std::nullopt},
+        {"no Lease", Availability(), false, 30s},
+        {"no time of its beginning", Availability{.renewed = start + due}, false, 30s},
+        {"renewed a minute ago", available(0s, due - 60s), true, std::nullopt},
+        {"renewed longer ago", available(0s, due - 61s), false, 30s},
+        {"renewed by a clock ahead", available(0s, due + 1h), true, std::nullopt},
+        {"available again since then: a whole period", available(due - 10s, due), false, 1850s},
+        {"available for a whole period", available(100s, due), true, std::nullopt},
+        {"available for a second less", available(101s, due), false, 1s},
+    };
+    for (const Case& c : cases) {
+        CAPTURE(c.name);
+        Observed observed = reporting("Fail");
+        observed.availability = c.availability;
+        CHECK(wants_availability(observed, start + due));
+        CHECK(exceeds_progress_deadline(observed, start + due) == c.exceeded);
+        CHECK(next_progress_look(observed, start + due) == c.next);
+        CHECK(text(decide(observed, start + due)) ==
+              (c.exceeded ? "finish Failed/ProgressDeadlineExceeded" : "run: leave"));
+    }
+}
+
+TEST_CASE("the Lease is read only for a verdict", "[progress]") {
+    CHECK_FALSE(wants_availability(reporting(), start + due - 1s));
+    CHECK(wants_availability(reporting(), start + due));
+    Observed stalled = reporting();
+    stalled.job->conditions.push_back(condition("Stalled", "True", "ProgressDeadlineExceeded", start + due));
+    CHECK_FALSE(wants_availability(stalled, start + due + 1h));
+    stalled.job->progress_annotations.action = "Fail";
+    CHECK(wants_availability(stalled, start + due + 1h));
+    CHECK_FALSE(wants_availability({}, start + due));
+}
+
+TEST_CASE("a TrainJob without progress is stalled, and said so once", "[progress]") {
+    Story story{.observed = reporting()};
+    const Conclusion before = look(story, due - 1s);
+    CHECK(before.requeue_after == 1s);
+    CHECK(before.requeues_for_progress);
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+
+    story.observed.job->trainer_status.last_updated = start + due - 10s;
+    const Conclusion stalled = look(story, due);
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/ProgressDeadlineExceeded");
+    CHECK(story.message("Stalled") ==
+          "no progress for 31m (limit 30m): 42 %, loss=1.93, current_step=8400; last report 10s ago");
+    CHECK_FALSE(stalled.requeue_after);
+    REQUIRE(stalled.events.size() == 1);
+    CHECK(stalled.events.front().type == EventType::warning);
+    CHECK(stalled.events.front().needs_status);
+    CHECK(stalled.events.front().note == story.message("Stalled"));
+
+    CHECK_FALSE(look(story, due + 3h).status_changed);
+    story.observed.retry_state = {};
+    story.observed.availability.reset();
+    CHECK_FALSE(look(story, due + 4h).status_changed);
+    CHECK(story.reported == "1960 ProgressDeadlineExceeded");
+}
+
+TEST_CASE("no verdict is passed on what the cache shows", "[progress]") {
+    Observed cached = with_lease(reporting(), due);
+    cached.is_live = false;
+    const Conclusion conclusion = conclude_after(cached, due);
+    CHECK_FALSE(conclusion.status_changed);
+    CHECK(conclusion.requeue_after == 1s);
+    CHECK(needs_live(decide(with_lease(reporting("Fail"), due), start + due), cached) == Live::all);
+}
+
+TEST_CASE("a TrainJob without progress fails if it asks for that", "[progress]") {
+    Story story{.observed = reporting("Fail")};
+    const Conclusion ended = look(story, due);
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded Failed=True/ProgressDeadlineExceeded");
+    CHECK(story.message("Failed").starts_with("no progress for 31m (limit 30m): 42 %"));
+    CHECK(story.reported == "1960 ProgressDeadlineExceeded");
+    CHECK(ended.requeue_after == 1s);
+    const Observed before = with_lease(reporting("Fail"), due);
+    CHECK(measurements(before, decide(before, start + due), {}, ended, true, start + due).end ==
+          End::progress_deadline);
+    look(story, due + 1s);
+    CHECK(text(decide(story.observed, start + due + 1s)) == "clean up: delete JobSet");
+}
+
+TEST_CASE("an active deadline that has passed, and a finished JobSet, come before a progress deadline",
+          "[progress]") {
+    Observed observed = with_lease(with_deadline(reporting("Fail"), 60s), due);
+    CHECK(text(decide(observed, start + due)) == "finish Failed/DeadlineExceeded");
+    observed.job_set->finished = condition("Completed", "True", "AllJobsCompleted");
+    CHECK(text(decide(observed, start + due)) == "finish Complete/AllJobsCompleted");
+}
+
+TEST_CASE("a stall by missing progress ends with progress, a suspension, its limit and the job",
+          "[progress]") {
+    struct Case {
+        const char* name;
+        void (*ends)(Observed&);
+        const char* says;
+        const char* reported;
+    };
+    const Case cases[] = {
+        {"progress",
+         [](Observed& o) {
+             o.job->trainer_status.last_progress = start + due + 5s;
+             o.job->trainer_status.percentage = 43;
+         },
+         "Created=True/JobsCreationSucceeded", "1970 ProgressResumed"},
+        {"progress that was on its way",
+         [](Observed& o) { o.job->trainer_status.last_progress = start + due - 60s; },
+         "Created=True/JobsCreationSucceeded", "1970 ProgressResumed"},
+        {"a higher limit", [](Observed& o) { o.job->progress_annotations.seconds = "86400"; },
+         "Created=True/JobsCreationSucceeded", ""},
+        {"no limit", [](Observed& o) { o.job->progress_annotations = {}; },
+         "Created=True/JobsCreationSucceeded", ""},
+        {"no gate", [](Observed& o) { o.progress_watch = ProgressWatch::off; },
+         "Created=True/JobsCreationSucceeded", ""},
+        {"a suspension", [](Observed& o) { o.job->suspend = o.job_set->suspend = true; },
+         "Created=True/JobsCreationSucceeded Suspended=True/Suspended", "1970 Suspended"},
+        {"the end",
+         [](Observed& o) { o.job_set->finished = condition("Failed", "True", "FailedJobs", start + due); },
+         "Created=True/JobsCreationSucceeded Failed=True/FailedJobs", "1970 FailedJobs"},
+    };
+    for (const Case& c : cases) {
+        CAPTURE(c.name);
+        Story story{.observed = reporting()};
+        look(story, due);
+        REQUIRE(is_stalled_by_progress(*story.observed.job));
+        story.reported.clear();
+        c.ends(story.observed);
+        look(story, due + 10s);
+        if (story.observed.job->suspend) look(story, due + 11s);
+        CHECK(story.says() == c.says);
+        CHECK(story.reported == c.reported);
+    }
+}
+
+TEST_CASE("of several causes of a stall the first gives the reason", "[progress]") {
+    Story story{.observed = reporting()};
+    look(story, due);
+    // Its JobSet begins anew, and gets no Pods.
+    story.observed.job_set->lacks_pods = "node";
+    look(story, due + 10s);
+    CHECK(story.says().ends_with("Stalled=True/ProgressDeadlineExceeded"));
+    look(story, due + 10min);
+    CHECK(story.says().ends_with("Stalled=True/ProgressDeadlineExceeded"));
+    story.now = start + due + 10s + 10min;
+    story.pass({.start_events = ""});
+    CHECK(story.says().ends_with("Stalled=True/PodsNotCreated"));
+    story.observed.job_set->lacks_pods.clear();
+    look(story, due + 22min);
+    CHECK(story.says().ends_with("Stalled=True/ProgressDeadlineExceeded"));
+}
+
+TEST_CASE("a failed status write keeps the time of the next look", "[progress]") {
+    const Observed observed = with_lease(reporting(), due - 20s);
+    const Conclusion conclusion = conclude_after(observed, due - 20s);
+    const Conclusion failed =
+        after_failed_status_write(conclusion, observed, lost_connection, start + due - 20s);
+    CHECK(failed.requeue_after == 1s);  // the retry
+    CHECK_FALSE(failed.requeues_for_progress);
+}
+
+TEST_CASE("a Lease that cannot be read is retried, and reported once that lasts", "[progress]") {
+    Story story{.observed = reporting()};
+    const Outcome unread = {.availability_unread =
+                                ReadFailed{"Lease kubeflow-system/signalbox-progress", lost_connection}};
+    story.now = start + due;
+    story.next = story.now;
+    story.until(due + 20s, unread);
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+    CHECK(story.reported.ends_with(" ReconcileError"));
+    CHECK(story.reported.find(',') == std::string::npos);
+}
+
+TEST_CASE("a progress deadline with errors counts as none, and is reported once", "[progress]") {
+    Story story{.observed = reporting()};
+    story.observed.job->progress_annotations.seconds = "30m";
+    const Conclusion conclusion = look(story, 24h);
+    REQUIRE(conclusion.events.size() == 1);
+    CHECK(conclusion.events.front().type == EventType::warning);
+    CHECK(conclusion.events.front().note ==
+          "metadata.annotations[trainer.kubeflow.org/progress-deadline-seconds]: must be a number of seconds "
+          "from 60 to 2147483647");
+    look(story, 25h);
+    CHECK(story.reported == "86400 ProgressDeadlineInvalid");
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+    story.observed.job->progress_annotations.seconds = "2147483647";
+    look(story, 25h);
+    story.observed.job->progress_annotations.seconds = "x";
+    look(story, 26h);
+    CHECK(story.reported == "86400 ProgressDeadlineInvalid, 93600 ProgressDeadlineInvalid");
+}
+
+TEST_CASE("what training code reports is shown without control characters, and not whole", "[progress]") {
+    Observed observed = with_lease(reporting(), due);
+    observed.job->trainer_status.percentage.reset();
+    observed.job->trainer_status.last_updated = start + due + 1h;
+    observed.job->trainer_status.metrics = {{"a\x1b[31m\nb\xC2\x9B", std::string(100, 'x')}};
+    CHECK(no_progress_text(observed, start + due) ==
+          "no progress for 31m (limit 30m): a?[31m?b?=" + std::string(64, 'x') + "; last report 0s ago");
+    observed.job->trainer_status = {.last_progress = start + 100s};
+    CHECK(no_progress_text(observed, start + due) == "no progress for 31m (limit 30m)");
+}
+
+TEST_CASE("durations have two units at most", "[progress]") {
+    Observed observed = with_lease(reporting(), due);
+    const auto limit = [&](const char* seconds) {
+        observed.job->progress_annotations.seconds = seconds;
+        const std::string text = no_progress_text(observed, start + due);
+        const auto begin = text.find("limit ") + 6;
+        return text.substr(begin, text.find(')') - begin);
+    };
+    CHECK(limit("60") == "1m");
+    CHECK(limit("65") == "1m5s");
+    CHECK(limit("10800") == "3h");
+    CHECK(limit("10859") == "3h");
+    CHECK(limit("185400") == "2d3h");
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,241 @@
+// What admission says of failure policies.
+#include "fixtures.hpp"
+#include "runtime/validation.hpp"
+
+using api::Json;
+using runtime::Gates;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr const char* job_spec = "spec.template.spec.replicatedJobs[0].template.spec";
+constexpr const char* unlimited =
+    "unlimited_restarts: restarts after disruptions are unlimited for TrainJobs without a deadline";
+
+Texts texts(const api::Warnings& warnings) {
+    Texts found;
+    for (const api::Warning& warning : warnings) {
+        CHECK(warning.text.size() <= 120);
+        found.push_back(std::string(warning.rule.name()) + ": " + warning.text);
+    }
+    return found;
+}
+
+Texts texts(const api::FieldErrors& errors) {
+    Texts found;
+    for (const api::FieldError& error : errors)
+        found.push_back(std::string(error.rule.name()) + " " + error.field + ": " + body(error));
+    return found;
+}
+
+runtime::Findings review(const Json& object, const Json& before = {}) {
+    return runtime::validate_runtime(object, before, runtime::default_pipeline(), Gates::all());
+}
+
+runtime::Findings review_job(const Json& object, const Json& before, const Json& of) {
+    return runtime::validate_train_job(
+        {.object = object, .old_object = before, .runtime = &of, .gates = Gates::all()});
+}
+
+Json with_policy(const std::string& policy, std::vector<Change> changes = {}) {
+    changes.push_back({"spec.runPolicy.failurePolicy", policy.c_str()});
+    changes.push_back({"spec.runPolicy.activeDeadlineSeconds", "60"});
+    return changed(plain_runtime(), changes);
+}
+
+std::string at_job(const char* member) { return std::string(job_spec) + "." + member; }
+
+Json with_restarts(const char* number) {
+    const std::string policy = "{maxRestarts: " + std::string(number) + "}";
+    return changed(train_job(), {{"spec.failurePolicy", policy.c_str()}});
+}
+
+}  // namespace
+
+TEST_CASE("a failure policy is in no runtime whose template decides about failures", "[admission]") {
+    struct Case {
+        std::string path;
+        const char* value;
+    };
+    const Case cases[] = {{"spec.template.spec.failurePolicy", "{restartStrategy: BlockingRecreate}"},
+                          {at_job("podFailurePolicy"), "{rules: []}"},
+                          {at_job("backoffLimitPerIndex"), "1"},
+                          {at_job("maxFailedIndexes"), "1"},
+                          {at_job("podReplacementPolicy"), "TerminatingOrFailed"}};
+    for (const auto& [path, value] : cases) DYNAMIC_SECTION(path) {
+            const Json wrong = with_policy("{}", {{path.c_str(), value}});
+            const Texts error = {"template_failure_handling " + path +
+                                 ": Forbidden: cannot be beside spec.runPolicy.failurePolicy, which decides"};
+            CHECK(texts(review(wrong).errors) == error);
+            CHECK(texts(review(wrong, with_policy("{}")).errors) == error);
+            CHECK(texts(review(wrong, changed(plain_runtime(), {{path.c_str(), value}})).errors) == error);
+            CHECK(texts(review(wrong, wrong).errors).empty());
+            CHECK(texts(review(changed(plain_runtime(), {{path.c_str(), value}})).errors).empty());
+        }
+    CHECK(review(with_policy("{}", {{at_job("podReplacementPolicy").c_str(), "Failed"}})) ==
+          runtime::Findings());
+}
+
+TEST_CASE("what a stored runtime has of both is no error of another job", "[admission]") {
+    const char* const other =
+        "{name: other, template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}";
+    const char* const another =
+        "{name: other, template: {spec: {backoffLimitPerIndex: 1, template: {spec: "
+        "{containers: [{name: a, image: i}]}}}}}";
+    const std::string limit = at_job("backoffLimitPerIndex");
+    const char* const second = "spec.template.spec.replicatedJobs[1]";
+    const Json stored = with_policy("{}", {{limit.c_str(), "1"}, {second, other}});
+    const Json changed_other = with_policy("{}", {{limit.c_str(), "1"}, {second, another}});
+    CHECK(texts(review(changed_other, stored).errors) ==
+          Texts{"template_failure_handling spec.template.spec.replicatedJobs[1].template.spec."
+                "backoffLimitPerIndex: Forbidden: cannot be beside spec.runPolicy.failurePolicy, which "
+                "decides"});
+}
+
+TEST_CASE("a failure policy from which no Job could be made is refused with the runtime", "[admission]") {
+    const std::string rule = "{action: FailTrainJob, onExitCodes: {operator: In, values: [1]}}";
+    std::string nineteen = "{rules: [" + rule;
+    for (int i = 1; i < 19; ++i) nineteen += ", " + rule;
+    CHECK(review(with_policy(nineteen + "]}")) == runtime::Findings());
+    CHECK(texts(review(with_policy(nineteen + ", " + rule + "]}")).errors) ==
+          Texts{"failure_rules spec.runPolicy.failurePolicy.rules: Invalid value: 20: must have at most 19 "
+                "items without one for the condition DisruptionTarget, which is added"});
+    CHECK(review(with_policy(nineteen +
+                             ", {action: FailTrainJob, onPodConditions: [{type: DisruptionTarget}]}]}")) ==
+          runtime::Findings());
+
+    const auto of_codes = [](const char* codes) {
+        return with_policy("{rules: [{action: FailTrainJob, onExitCodes: " + std::string(codes) + "}]}");
+    };
+    const std::string values = "failure_rules spec.runPolicy.failurePolicy.rules[0].onExitCodes.values: ";
+    CHECK(review(of_codes("{operator: NotIn, values: [0, 1, 255]}")) == runtime::Findings());
+    CHECK(texts(review(of_codes("{operator: In, values: [0, 1]}")).errors) ==
+          Texts{values + "Invalid value: 0: must not contain 0 with the operator In, since 0 is no failure"});
+    for (const char* wrong : {"[2, 1]", "[1, 1]"})
+        CHECK(
+            texts(
+                review(of_codes(("{operator: NotIn, values: " + std::string(wrong) + "}").c_str())).errors) ==
+            Texts{values + "Invalid value: 1: must be in ascending order, each of them once"});
+    CHECK(review(of_codes("{containerName: node, operator: In, values: [1]}")) == runtime::Findings());
+    const Json nowhere = of_codes("{containerName: gone, operator: In, values: [1]}");
+    CHECK(texts(review(nowhere).errors) ==
+          Texts{"failure_rules spec.runPolicy.failurePolicy.rules[0].onExitCodes.containerName: Invalid "
+                "value: \"gone\": no job of the runtime has such a container"});
+    CHECK(texts(review(nowhere, nowhere).errors).empty());
+
+    const auto of_condition = [](const char* type) {
+        return with_policy("{rules: [{action: FailTrainJob, onPodConditions: [{type: \"" + std::string(type) +
+                           "\"}]}]}");
+    };
+    for (const char* good : {"Ready", "example.com/Too_slow.1"})
+        CHECK(review(of_condition(good)) == runtime::Findings());
+    for (const char* wrong : {"", "too slow", "-a", "a/", "/a", "A.b/c", "a/b/c"})
+        CHECK(texts(review(of_condition(wrong)).errors) ==
+              Texts{"failure_rules spec.runPolicy.failurePolicy.rules[0].onPodConditions[0].type: Invalid "
+                    "value: \"" +
+                    std::string(wrong) +
+                    "\": must be the type of a condition, such as DisruptionTarget or example.com/TooSlow"});
+}
+
+TEST_CASE("a rule may name the container that the runtime's framework adds", "[admission]") {
+    const Json of_flux = with_policy(
+        "{rules: [{action: RestartTrainJob, onExitCodes: {containerName: flux-installer, operator: In, "
+        "values: [1]}}]}",
+        {{"spec.mlPolicy", "{numNodes: 1, flux: {}}"}});
+    CHECK(texts(review(of_flux).errors).empty());
+    CHECK(texts(review(changed(of_flux, {{"spec.mlPolicy", "{numNodes: 1}"}})).errors).size() == 1);
+}
+
+TEST_CASE("a warning tells that restarts after disruptions have no end", "[admission]") {
+    const auto with = [](const char* policy) {
+        return changed(plain_runtime(), {{"spec.runPolicy.failurePolicy", policy}});
+    };
+    CHECK(texts(review(with("{}")).warnings) == Texts{unlimited});
+    CHECK(texts(review(with("{maxRestarts: 1}"), with("{}")).warnings).empty());
+    CHECK(texts(review(with("{}"), plain_runtime()).warnings) == Texts{unlimited});
+    CHECK(texts(review(with("{}"), with_policy("{}")).warnings) == Texts{unlimited});
+    for (const char* limit :
+         {"spec.runPolicy.activeDeadlineSeconds", "spec.runPolicy.maxActiveDeadlineSeconds"})
+        CHECK(texts(review(changed(with("{}"), {{limit, "60"}})).warnings).empty());
+    const Json fails = with("{rules: [{action: FailTrainJob, onPodConditions: [{type: DisruptionTarget}]}]}");
+    CHECK(texts(review(fails).warnings).empty());
+    CHECK(texts(review(plain_runtime()).warnings).empty());
+
+    const Texts of_job = {
+        "unlimited_restarts: restarts after disruptions are unlimited: there is no deadline"};
+    CHECK(texts(review_job(train_job(), {}, with("{}")).warnings) == of_job);
+    CHECK(texts(review_job(with_restarts("0"), {}, plain_runtime()).warnings) == of_job);
+    CHECK(texts(review_job(train_job(), {}, fails).warnings).empty());
+    CHECK(texts(review_job(train_job(), {}, with_policy("{}")).warnings).empty());
+    CHECK(texts(review_job(train_job(), {}, plain_runtime()).warnings).empty());
+    const Json limited = changed(with_restarts("0"), {{"spec.activeDeadlineSeconds", "60"}});
+    CHECK(texts(review_job(limited, {}, plain_runtime()).warnings).empty());
+    CHECK(texts(review_job(changed(train_job(), {{"metadata.labels", "{a: b}"}}), train_job(), with("{}"))
+                    .warnings)
+              .empty());
+}
+
+TEST_CASE("a warning tells what a failure policy replaces", "[admission]") {
+    const std::string attempts = at_job("backoffLimit"), pod = at_job("template.spec.restartPolicy");
+    const auto warnings = [](const std::vector<Change>& changes) {
+        return texts(review(with_policy("{}", changes)).warnings);
+    };
+    const std::string replaced = "replaced_failure_handling: ";
+    const std::string beside = " no effect beside spec.runPolicy.failurePolicy";
+    CHECK(warnings({{attempts.c_str(), "6"}}) ==
+          Texts{replaced + "backoffLimit of the runtime's jobs has" + beside});
+    CHECK(warnings({{pod.c_str(), "OnFailure"}}) ==
+          Texts{replaced + "restartPolicy of the runtime's jobs has" + beside});
+    const std::vector<Change> both = {{attempts.c_str(), "6"}, {pod.c_str(), "OnFailure"}};
+    CHECK(warnings(both) ==
+          Texts{replaced + "backoffLimit and restartPolicy of the runtime's jobs have" + beside});
+    CHECK(warnings({{attempts.c_str(), "0"}, {pod.c_str(), "Never"}}).empty());
+    const Json stored = with_policy("{}", both);
+    CHECK(texts(review(stored, stored).warnings).empty());
+    CHECK(texts(review(changed(plain_runtime(), both)).warnings).empty());
+    CHECK(warnings({{"spec.mlPolicy", "{mpi: {}}"}}) ==
+          Texts{replaced +
+                "spec.runPolicy.failurePolicy: each start of the mpi launcher that fails is a restart"});
+
+    const Json job = changed(with_restarts("1"), {{"spec.activeDeadlineSeconds", "60"}});
+    const Json of = changed(plain_runtime(), both);
+    CHECK(texts(review_job(job, {}, of).warnings) ==
+          Texts{replaced + "backoffLimit and restartPolicy of the runtime's jobs have no effect beside "
+                           "spec.failurePolicy"});
+    CHECK(texts(review_job(job, {}, stored).warnings).empty());
+    CHECK(texts(review_job(train_job(), {}, of).warnings).empty());
+}
+
+TEST_CASE("a TrainJob has no failure policy where the template of its runtime decides", "[admission]") {
+    const Json of = changed(plain_runtime(), {{"spec.template.spec.failurePolicy", "{maxRestarts: 1}"},
+                                              {at_job("maxFailedIndexes").c_str(), "1"}});
+    const auto findings = review_job(with_restarts("1"), {}, of);
+    CHECK(texts(findings.errors) ==
+          Texts{"failure_policy_overruled spec.failurePolicy: Forbidden: spec.template.spec.failurePolicy of "
+                "the runtime decides"});
+    CHECK(findings.warnings.empty());
+    CHECK(texts(review_job(train_job(), {}, of).errors).empty());
+    // The runtime was edited since.
+    const Json stored = with_restarts("1");
+    CHECK(texts(review_job(changed(stored, {{"metadata.labels", "{a: b}"}}), stored, of).errors).empty());
+}
+
+TEST_CASE("a failure policy that a typed client has lost is restored", "[admission]") {
+    for (const char* restarts : {"1", "0"}) {
+        const Json before = with_restarts(restarts);
+        CHECK(texts(review_job(train_job(), before, plain_runtime()).warnings) ==
+              Texts{"lost_fields: spec loses failurePolicy: if the client does not know that field, put it "
+                    "into --lossy-clients"});
+        const Json resumed = changed(train_job(), {{"spec.suspend", "true"}});
+        for (const Json& written : {train_job(), resumed}) {
+            CHECK(runtime::default_train_job(written, before, {}).operations.empty());
+            const auto mutation = runtime::default_train_job(written, before, {}, {.is_lossy = true});
+            REQUIRE(mutation.operations.size() == 1);
+            CHECK(mutation.restored == std::vector<api::RestoredField>{{"failurePolicy", "typed_client"}});
+            CHECK(to_json(mutation.operations[0]) ==
+                  R"({"op":"add","path":"/spec/failurePolicy","value":{"maxRestarts":)" +
+                      std::string(restarts) + "}}");
+        }
+    }
+}
