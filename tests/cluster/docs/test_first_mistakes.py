@@ -154,7 +154,7 @@ def test_commands_of_the_runbook_work(signalbox, cluster):
         assert run.returncode in (0, 1) and run.stderr in ("", "No resources found\n"), f"{name}: {command}\n{run.stderr}"
 
 
-def test_explain_says_for_how_long_no_reconciler_has_led(signalbox, admin, rest, explain):
+def test_explain_says_for_how_long_no_reconciler_has_led_as_the_runbook_says(signalbox, admin, rest, explain):
     with signalbox.without_reconciler():
         since = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=125)
         admin.patch("leases", "trainer.kubeflow.org", {"spec": {"renewTime": since.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}, "kubeflow-system")
