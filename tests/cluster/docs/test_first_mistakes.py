@@ -141,7 +141,7 @@ def test_a_wrong_ca_is_refused_in_words_that_troubleshooting_and_the_log_have(si
 NEEDS_PODS = re.compile(r"\b(logs|port-forward|top|POD|pods|deployment|secret|VERB)\b")
 
 
-def test_commands_of_the_runbook_work(signalbox, cluster):
+def test_commands_of_the_runbook_work(signalbox, cluster, tmp_path):
     """Those that need no Pods of Signalbox: the test bed has none."""
     runbook = (ROOT / "docs" / "operations.md").read_text()
     blocks = re.findall(r"(?ms)^### (Signalbox\w+)\n\n```\n(.*?)\n```", runbook)
@@ -150,8 +150,9 @@ def test_commands_of_the_runbook_work(signalbox, cluster):
     assert len(commands) > 10
     for name, command in commands:
         run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60,
-                             env={"PATH": f"{cluster.kubectl_path.parent}:/usr/bin:/bin", "KUBECONFIG": str(cluster.kubeconfig)})
-        assert run.returncode in (0, 1) and run.stderr in ("", "No resources found\n"), f"{name}: {command}\n{run.stderr}"
+                             env={"PATH": f"{cluster.kubectl_path.parent}:{PROGRAM.parent.resolve()}:/usr/bin:/bin", "HOME": str(tmp_path),
+                                  "KUBECONFIG": str(cluster.kubeconfig)})
+        assert run.returncode in (0, 1) and run.stderr in ("", "No resources found\n", "No TrainJobs found\n"), f"{name}: {command}\n{run.stderr}"
 
 
 def test_explain_says_for_how_long_no_reconciler_has_led_as_the_runbook_says(signalbox, admin, rest, explain):
