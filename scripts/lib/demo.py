@@ -20,7 +20,7 @@ import progress_deployment  # noqa: E402
 from controlplane import ControlPlane  # noqa: E402
 from deployment import Signalbox  # noqa: E402
 from rest import Rest  # noqa: E402
-from stories import STORIES, Scene  # noqa: E402
+from stories import STORIES, Scene, hang  # noqa: E402
 from timeline import BOLD, RED, StoryFailed, paint  # noqa: E402
 
 
@@ -74,15 +74,16 @@ def tell(control_plane, signalbox, programs, options):
     step("start etcd, kube-apiserver, controller manager, scheduler, JobSet controller and four nodes",
          control_plane.start)
     step("install CRDs, RBAC and webhook configurations from manifests/", signalbox.install)
-    step("start signalbox-webhook under its service account", lambda: signalbox.start_webhook(progress_deployment.GATE))
+    step("start signalbox-webhook under its service account", lambda: signalbox.start_webhook(progress_deployment.DEADLINE_GATE))
     signalbox.configure_webhooks()
     step("install the runtimes from manifests/runtimes", signalbox.install_runtimes)
     progress = step("start signalbox-webhook --serve=progress under its service account",
                     lambda: progress_deployment.start(control_plane, options.binaries))
     programs.append(progress)
-    step("start signalbox-reconciler under its service account", lambda: signalbox.start_reconciler(progress_deployment.GATE))
-    print()
+    step("start signalbox-reconciler under its service account", lambda: signalbox.start_reconciler(progress_deployment.DEADLINE_GATE))
     scene = Scene(control_plane, Rest(control_plane.kubeconfig), progress, options.binaries)
+    step("submit a job that reports once and hangs: the last story follows it", lambda: hang(scene))
+    print()
     for number, story in enumerate(STORIES, start=1):
         story(scene, number)
     print(paint(f"All five stories ended as they should, {step.total():.0f} s in all.", BOLD))

@@ -7,6 +7,7 @@ import typing
 
 from jobs import train_job
 from progress_deployment import GUIDE, run
+from rest import wait_for
 from timeline import BOLD, DIM, GREEN, StoryFailed, Timeline, paint
 
 
@@ -93,12 +94,16 @@ def tidied_up(scene, number):
     finish(timeline, "removed when its time to live was over, with everything it owned")
 
 
-def train(scene, timeline, script):
-    """Runs training code in place of the container of the TrainJob's Pod: the nodes only pretend to run containers."""
+def train(scene, pod, script):
+    """Runs training code in place of the container of a TrainJob's Pod: the nodes only pretend to run containers."""
     with tempfile.TemporaryDirectory(dir=scene.control_plane.directory) as folder:
-        printed = run(script, scene.rest, timeline.pods[0], scene.progress, folder)
+        printed = run(script, scene.rest, pod, scene.progress, folder)
     if printed:
-        raise StoryFailed(f"{timeline.name}: {printed}")
+        raise StoryFailed(f"{pod['metadata']['name']}: {printed}")
+
+
+def running_pods(pods):
+    return [pod for pod in pods if pod["status"].get("phase") == "Running"]
 
 
 def explained(scene, name):
@@ -108,25 +113,35 @@ def explained(scene, name):
     return text[text.index("Progress  "):text.index("Deadline  ")].splitlines()
 
 
+def hang(scene):
+    """Submits a job that fails after a minute without progress, and reports for its first step only."""
+    job = train_job("stuck", "torch-distributed", seconds="never", nodes=1)
+    job["metadata"]["annotations"] = {"trainer.kubeflow.org/progress-deadline-seconds": "60",
+                                      "trainer.kubeflow.org/progress-deadline-action": "Fail"}
+    scene.rest.create(job)
+    pods = wait_for("a running pod", lambda: running_pods(scene.rest.list("pods", "default", "jobset.sigs.k8s.io/jobset-name=stuck")))
+    train(scene, pods[0], GUIDE[:GUIDE.index("steps, reported")] + "report(25, loss=1.0, step=1)")
+
+
 def progress_and_a_hang(scene, number):
-    jobs = [train_job(name, "torch-distributed", seconds="never", nodes=1) for name in ("diligent", "stuck")]
-    heading(number, "Progress, and a job that hangs", *jobs)
-    for job in jobs:
-        scene.rest.create(job)
-    diligent, stuck = (Timeline(scene.rest, job["metadata"]["name"]) for job in jobs)
-    for timeline in (diligent, stuck):
-        timeline.until("with a running pod", lambda t: [pod for pod in t.pods if pod["status"].get("phase") == "Running"])
+    job = train_job("diligent", "torch-distributed", seconds="never", nodes=1)
+    stuck = scene.rest.get("trainjobs", "stuck", "default")
+    heading(number, "Progress, and a job that hangs", job, stuck)
+    diligent = Timeline(scene.rest, "diligent")
+    scene.rest.create(job)
+    diligent.until("with a running pod", lambda t: running_pods(t.pods))
     diligent.note("docs/progress.md has the script that now trains in its pod", DIM)
-    train(scene, diligent, GUIDE)
+    train(scene, diligent.pods[0], GUIDE)
     diligent.until("at 100 %", lambda t: t.percentage() == 100)
-    stuck.note("the same script, but it hangs after its first step", DIM)
-    train(scene, stuck, GUIDE[:GUIDE.index("steps, reported")] + "report(25, loss=1.0, step=1)")
-    stuck.until("at 25 %", lambda t: t.percentage() == 25)
-    stuck.while_looking(3, "at 25 %", lambda t: t.percentage() == 25)
-    stuck.note("kubectl trainjob explain stuck", DIM)
+    hung = Timeline(scene.rest, "stuck")
+    hung.until("at 25 %", lambda t: t.percentage() == 25)
+    hung.note("kubectl trainjob explain stuck", DIM)
     for line in explained(scene, "stuck"):
-        stuck.note(f"  {line}")
-    finish(stuck, "both reported with their pods' tokens, and one shows for how long it has made no progress")
+        hung.note(f"  {line}")
+    # A minute without progress, and a minute in which a report may still wait for its write.
+    hung.until("Failed with ProgressDeadlineExceeded", lambda t: t.is_true("Failed", "ProgressDeadlineExceeded"), timeout=180)
+    hung.until("without pods", lambda t: not t.pods)
+    finish(hung, "one job reported to its end; the other stopped, was ended for it, and its pod is gone")
 
 
 STORIES = (to_complete, past_its_deadline, suspended_and_resumed, tidied_up, progress_and_a_hang)

@@ -14,6 +14,7 @@ from paths import ROOT
 
 COMPONENT = ROOT / "manifests" / "components" / "progress"
 GATE = "--feature-gates=TrainJobStatus=true"
+DEADLINE_GATE = "--feature-gates=TrainJobStatus=true,TrainJobProgressDeadline=true"
 GUIDE = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "progress.md").read_text(), re.DOTALL)[1]
 
 

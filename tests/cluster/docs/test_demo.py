@@ -23,13 +23,13 @@ def test_the_demo_finishes_its_five_stories_in_time_and_says_how_to_go_on(tmp_pa
         try:
             def text():
                 return (tmp_path / "out").read_text() + (tmp_path / "errors").read_text()
-            wait_for("the end of its stories", lambda: demo.poll() is not None or "Ctrl-C" in text(), timeout=300)
+            wait_for("the end of its stories", lambda: demo.poll() is not None or "Ctrl-C" in text(), timeout=400)
             assert demo.poll() is None, text()
-            # The documented bound is 90 s; sanitized programs on a busy machine get twice that.
-            assert time.monotonic() - started < 180
+            # The documented bound is two and a half minutes; sanitized programs on a busy machine get twice that.
+            assert time.monotonic() - started < 300
             assert text().count("✓") == 5
             for said in ("Complete (AllJobsCompleted)", "Failed (DeadlineExceeded)", "Suspended (Suspended)", "TrainJob  gone",
-                         "progress  100 %, loss 0.25, step 4", "Progress  25%", "last progress ",
+                         "progress  100 %, loss 0.25, step 4", "Progress  25%", "1m, then Fail: ", "Failed (ProgressDeadlineExceeded)",
                          "No image is pulled", "docs/first-minutes-data-scientist.md"):
                 assert said in text()
             # Every printed command works, in a shell that knows nothing of the demo.
