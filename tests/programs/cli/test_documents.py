@@ -8,21 +8,25 @@ import pytest
 import yaml
 
 import documents
-from fake_team import EVENTS, JOBS, PODS, Team, condition, ended, pod, running, train_job
+from fake_team import CREATED, EVENTS, JOBS, PODS, Team, condition, ended, pod, running, train_job
 from paths import ROOT
 from test_cluster_commands import PROGRESS, out
 
 GUIDE = (ROOT / "docs" / "kubectl-trainjob.md").read_text().split("## Documents for programs\n")[1].split("\n## ")[0]
 JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases"
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team/workloads"
 QUOTA = 'Error creating: pods "night-node-0-0-x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5'
 
 
 def full_team():
     """A team whose TrainJob has each field of the documents but those of reads that fail."""
-    job = running("night", progress={**PROGRESS, "metrics": [{"name": "loss", "value": "0.3"}]}, labels={"kueue.x-k8s.io/queue-name": "gpus"},
+    progress = {**PROGRESS, "lastProgressTime": PROGRESS["lastUpdatedTime"], "metrics": [{"name": "loss", "value": "0.3"}]}
+    job = running("night", progress=progress, labels={"kueue.x-k8s.io/queue-name": "gpus"},
                   activeDeadlineSeconds=10 ** 9, trainer={"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}}})
+    job["metadata"]["annotations"] = {"trainer.kubeflow.org/progress-deadline-seconds": "3600"}
     team = Team(job, ended("old"), train_job("unbuilt", condition("Created", "False", "JobsBuildFailed", "no such runtime")), train_job("new"))
+    team.objects[LEASES] = [{"metadata": {"name": "signalbox-progress"}, "spec": {"acquireTime": CREATED, "renewTime": "2099-01-15T10:00:00Z"}}]
     team.objects[JOB_SETS] = [{"metadata": {"name": "night"}, "status": {"restarts": 2}}]
     team.objects[WORKLOADS] = [{"metadata": {"name": "w"}, "status": {"conditions": [condition("QuotaReserved", "False", message="too few GPUs")]}}]
     sick = pod("a", 0, state="waiting")
@@ -58,7 +62,7 @@ def test_a_job_with_all_around_it_has_the_fields_of_the_schema():
             documents.require_valid(json.loads(out(team, "explain", name, "-o", "json")), "explanation")
     seen = set(documents.fields(documents.SCHEMA["$defs"]["explanation"]))
     missing = {path for path in seen if not path.startswith("unread") and not has(explained, path)}
-    assert missing == {"ended", "expires", "runtime.changes", "lease"}, "of jobs that have ended, and of things that go wrong"
+    assert missing == {"ended", "expires", "runtime.changes", "lease", "progressDeadline.remark"}, "of jobs that have ended, and of things that go wrong"
 
 
 def has(document, path):
