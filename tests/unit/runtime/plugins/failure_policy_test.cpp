@@ -1,5 +1,6 @@
 // The failure policies of runtimes and TrainJobs, as JobSet and Jobs understand them.
 #include "fixtures.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 
