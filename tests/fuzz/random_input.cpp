@@ -67,7 +67,7 @@ void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
 void settle_policies(SchemaValues& values, Json& runtime_spec) {
     if (Json* gang = runtime_spec.find("podGroupPolicy"); gang && gang->is_object() && values.mostly())
         while (gang->members().size() > 1)
-            gang->erase(std::string(gang->members().begin()[values.below(gang->members().size())].first));
+            gang->erase(std::string(gang->members().begin()[values.below(gang->members().size())].key));
     constexpr std::string_view keywords[] = {"auto", "cpu", "gpu"};
     if (Json* processes = find_at(runtime_spec, {"mlPolicy", "torch", "numProcPerNode"});
         processes && !processes->is_integer() && values.mostly())
