@@ -28,7 +28,8 @@ constexpr std::uint32_t bit(Gate gate) { return 1U << static_cast<unsigned>(gate
 }  // namespace
 
 api::Result<> check_gates(const FeatureGates& gates) {
-    for (const auto& [name, on] : gates) {
+    for (const auto& gate : gates) {
+        const std::string& name = gate.first;
         if (std::any_of(std::begin(rows), std::end(rows), [&](const Row& row) { return row.name == name; }))
             continue;
         std::string known;
