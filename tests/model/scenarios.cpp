@@ -66,11 +66,16 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
     // Work that was due before their start is late.
     if (scenario.served_from > 0s) world.invariants.unharmed = false;
     for (const Scenario::Step& step : scenario.steps)
-        world.time.after(step.at, [&world, &step] { step.act(world); });
+        if (step.at <= scenario.length) world.time.after(step.at, [&world, &step] { step.act(world); });
     const bool unharmed = world.is_unharmed();
     world.time.run_for(scenario.length);
     // A backoff under random faults may have reached its maximum.
-    if (world.calm_down()) world.time.run_for(310s);
+    if (world.calm_down()) {
+        for (const Scenario::Step& step : scenario.steps)
+            if (step.at > scenario.length)
+                world.time.after(step.at - scenario.length, [&world, &step] { step.act(world); });
+        world.time.run_for(310s);
+    }
 
     std::vector<std::string> wrong = world.invariants.complaints();
     const std::string end = summary(world.api, the_job);

@@ -14,6 +14,7 @@ struct Scenario {
         std::function<void(World&)> act;
     };
     std::string name;
+    /// Those after `length` are taken only under random faults, for which the run is longer.
     std::vector<Step> steps;
     /// summary() of each right end; the first is that of a run without faults.
     std::vector<std::string> ends;

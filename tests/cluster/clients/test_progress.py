@@ -9,6 +9,7 @@ import pod_reports
 import progress_deployment
 from deployment import NAMESPACE
 from jobs import runtime, train_job
+from progress import until_alone
 from progress_deployment import GUIDE, run
 from rest import wait_for
 
@@ -82,6 +83,7 @@ def test_reports_cause_no_reconcile(server, installed, rest, pod, admin):
           pod_reports.ca_of(admin.get("secrets", "signalbox-progress-cert", NAMESPACE)), rest.namespace, "training")
     token = pod_reports.token_of(rest, pod, pod_reports.audience_of(rest.namespace, "training"))
     assert pod_reports.report(*to, token, 0)[0] == 200
+    until_alone(admin)
     installed.wait_until_idle()
     before = installed.reconciler.metric("signalbox_reconciles_total")
     for percentage in range(1, 4):

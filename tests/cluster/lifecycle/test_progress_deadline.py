@@ -14,13 +14,13 @@ CA = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-prog
       "stringData": {"ca.crt": "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"}}
 
 
-@pytest.fixture(scope="module")
-def watched(cluster, installed, admin):
+@pytest.fixture
+def watched(cluster, signalbox, admin):
     """The reconciler with the gates; the Secret and the role are those of component progress."""
     cluster.kubectl("apply", "--server-side", "-f", ROOT / "manifests" / "components" / "progress" / "rbac.yaml")
     admin.create(CA)
-    with installed.reconfigured(GATES):
-        yield installed
+    with signalbox.reconfigured(GATES):
+        yield signalbox
     admin.delete("secrets", "signalbox-progress-cert", NAMESPACE)
 
 

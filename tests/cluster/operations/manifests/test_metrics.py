@@ -99,7 +99,8 @@ def test_prometheus_scrapes_them_without_an_error(observed):
 def test_counters_match_the_jobs_of_the_shift(observed):
     def values(expression, label):
         return {metric.get(label): value for metric, value in observed.query(expression)}
-    assert values("signalbox_train_jobs_ended_total", "end") == {"complete": 1, "failed": 1, "deadline": 1, "unsupported_runtime": 0}
+    assert values("signalbox_train_jobs_ended_total", "end") == {"complete": 1, "failed": 1, "deadline": 1, "unsupported_runtime": 0,
+                                                                  "progress_deadline": 0}
     assert values("signalbox_train_jobs", "state") == {
         "pending": 0, "blocked": 1, "running": 1, "suspended": 1, "complete": 1, "failed": 1, "elsewhere": 0}
     # The blocked job has no JobSet.
