@@ -4,6 +4,7 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
+#include "lifecycle/observed.hpp"
 
 namespace model {
 namespace {
@@ -303,7 +304,10 @@ void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, co
         const api::JobSet was = api::parse_job_set(before);
         const auto job = train_job_of(was.meta.controller_uid);
         const bool ended = job && api::terminal_condition(*job);
-        if (job && !ended && !was.suspend && !was_corrected_since(before, *job))
+        // A dead process may have sent it before the runtime was edited, and the snapshot replaced.
+        const bool is_of_former_runtime =
+            late_by > 0s && job && !lifecycle::had_job_set(*job) && were_limits_edited(*job, late_by);
+        if (job && !ended && !was.suspend && !was_corrected_since(before, *job) && !is_of_former_runtime)
             complain("the running " + name + " of an unfinished TrainJob was deleted");
         if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");

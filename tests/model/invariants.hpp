@@ -83,7 +83,7 @@ private:
     bool has_looked() const;  // whether this reconcile has read the TrainJob live
     void check_counts(const api::TrainJob& after);
     void check_expiry(const api::TrainJob& job);
-    bool were_limits_edited(const api::TrainJob& job) const;
+    bool were_limits_edited(const api::TrainJob& job, std::chrono::milliseconds within) const;
     void note_beginning(const Kind& kind, const api::ObjectKey& key, const api::Json& after);
     std::vector<std::optional<api::RunPolicy>> lately_said(const api::TrainJob& job);
     void check_policy_and_times(const api::TrainJob& before, const api::TrainJob& after);

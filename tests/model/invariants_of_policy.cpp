@@ -104,13 +104,13 @@ void Invariants::check_policy_and_times(const api::TrainJob& before, const api::
         complain("the status of " + name + " has a wrong time of its end");
 }
 
-// The job or its runtime, a moment ago.
-bool Invariants::were_limits_edited(const api::TrainJob& job) const {
+// The job or its runtime, in the last seconds.
+bool Invariants::were_limits_edited(const api::TrainJob& job, std::chrono::milliseconds within) const {
     const api::ObjectKey runtime = runtime_of(job);
     for (const auto& [resource, key] : {std::pair(std::string(train_jobs_name), job.meta.key()),
                                         std::pair(runtime_resource_of(job), runtime)})
         if (const auto at = edited_.find({resource, key});
-            at != edited_.end() && time_.now() - at->second <= promptly)
+            at != edited_.end() && time_.now() - at->second <= within)
             return true;
     return false;
 }
@@ -136,7 +136,7 @@ void Invariants::check_expiry(const api::TrainJob& job) {
     if (!shortest) return complain(name + " was deleted without a TTL");
     const auto over = time_.wall_seconds() - ended->last_transition;
     if (over + clock_skew < std::chrono::seconds(*shortest)) complain(name + " was deleted before its TTL");
-    if (unharmed && !were_limits_edited(job) && over > std::chrono::seconds(*shortest) + promptly)
+    if (unharmed && !were_limits_edited(job, promptly) && over > std::chrono::seconds(*shortest) + promptly)
         complain(name + " was deleted long after its TTL");
 }
 
