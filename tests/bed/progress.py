@@ -1,8 +1,9 @@
 """Waits for states of a TrainJob, and reads the objects around it."""
 
+import contextlib
 import datetime
 
-from rest import conditions, true_conditions, wait_for
+from rest import ApiError, conditions, true_conditions, wait_for
 
 
 def until(rest, name, kind, reason=None, timeout=30):
@@ -37,6 +38,24 @@ def until_held(rest, name):
 
 def until_gone(rest, name, timeout=30):
     wait_for(f"{name} to be deleted", lambda: rest.get("trainjobs", name) is None, timeout, 0.05)
+
+
+def delete_jobs(rest):
+    """Deletes all TrainJobs of the namespace, and ends their Pods as kubelets do: their phase is Failed before they go. The test bed's nodes
+    leave it, and with a podFailurePolicy the Job controller keeps a Pod until its phase is final."""
+    # One by one: the garbage collector may not know new kinds yet.
+    for kind in ("trainjobs", "jobsets", "jobs"):
+        for each in rest.list(kind):
+            rest.delete(kind, each["metadata"]["name"])
+
+    def gone():
+        left = rest.list("pods")
+        for pod in left:
+            if "deletionTimestamp" in pod["metadata"] and pod["status"].get("phase") not in ("Failed", "Succeeded"):
+                with contextlib.suppress(ApiError):  # it has just gone
+                    rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Failed"}}, subresource="status")
+        return not left
+    wait_for("the Pods to go", gone)
 
 
 def until_alone(admin):

@@ -1,7 +1,7 @@
 """Elastic PyTorch with the real controllers of JobSet and of Jobs. test_launchers.py has torchrun itself."""
 
 from jobs import runtime, train_job
-from progress import running_pods, uid, until
+from progress import delete_jobs, running_pods, uid, until
 from rest import true_conditions, wait_for
 
 
@@ -34,3 +34,4 @@ def test_a_lost_node_comes_back_and_the_least_nodes_complete_the_job(signalbox, 
     end(rest, pods[:2], "Succeeded")
     until(rest, "lost", "Complete")
     wait_for("the third Pod to end", lambda: not running_pods(rest, "lost"))
+    delete_jobs(rest)
