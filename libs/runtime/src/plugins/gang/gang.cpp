@@ -178,6 +178,15 @@ api::Result<> check_only_gang_policy(const Info& info) {
     return {};
 }
 
+const Json& job_set_annotation(const ValidationInputs& review, std::string_view key) {
+    const auto& patches = review.job.spec["runtimePatches"].items();
+    for (std::size_t i = patches.size(); i-- > 0;)
+        if (const Json& value = patches[i]["trainingRuntimeSpec"]["template"]["metadata"]["annotations"][key];
+            !value.is_null())
+            return value;
+    return review.runtime["spec"]["template"]["metadata"]["annotations"][key];
+}
+
 api::Result<std::string> only_priority_class(const Json& job_set_spec, std::string_view scheduler) {
     std::string_view chosen;
     const auto& jobs = job_set_spec["replicatedJobs"].items();

@@ -44,6 +44,10 @@ Gang gang_of(Info& info);
 /// count.
 api::Result<std::vector<GangRoom>> gang_room(const Inputs& inputs, const Info& info, const Gang& gang);
 
+/// Returns the annotation of the JobSet: of the last patch that has it, or else the runtime's; null if there
+/// is none.
+const api::Json& job_set_annotation(const ValidationInputs& review, std::string_view key);
+
 /// Returns the only priority class of the Pods that have one, or "". Fails if there are several. `scheduler`
 /// is its name in the error's text.
 api::Result<std::string> only_priority_class(const api::Json& job_set_spec, std::string_view scheduler);

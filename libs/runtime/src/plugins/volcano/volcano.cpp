@@ -38,17 +38,6 @@ std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     return names;
 }
 
-// Returns the annotation of the JobSet; null if there is none.
-const Json& queue_of(const ValidationInputs& review) {
-    const auto& patches = review.job.spec["runtimePatches"].items();
-    for (std::size_t i = patches.size(); i-- > 0;)
-        if (const Json& queue =
-                patches[i]["trainingRuntimeSpec"]["template"]["metadata"]["annotations"][queue_annotation];
-            !queue.is_null())
-            return queue;
-    return review.runtime["spec"]["template"]["metadata"]["annotations"][queue_annotation];
-}
-
 constexpr api::RuleId admission_rules[] = {api::RuleId("volcano", "J17")};
 
 constexpr Policy volcano_policy = {
@@ -79,7 +68,8 @@ public:
                               std::move(why),
                               {}});
         };
-        if (const Json& queue = queue_of(review); queue.is_string() && queue.as_string().empty())
+        if (const Json& queue = job_set_annotation(review, queue_annotation);
+            queue.is_string() && queue.as_string().empty())
             refuse("the annotation " + std::string(queue_annotation) + " of the JobSet must not be empty");
         const auto classes = priority_classes(review.merged_spec);
         bool all_exist = true;

@@ -118,7 +118,7 @@ public:
                               std::move(why),
                               {}});
         };
-        const Json queue = queue_annotation(review);
+        const Json& queue = job_set_annotation(review, queue_key);
         if (queue.is_string() && !is_label_value(queue.as_string()))
             refuse("the annotation " + std::string(queue_key) + " of the JobSet " + queue_rule);
         const auto& jobs = review.merged_spec["replicatedJobs"].items();
@@ -161,17 +161,6 @@ public:
     }
 
 private:
-    // Returns the value of the last patch that has it, or else the runtime's.
-    static Json queue_annotation(const ValidationInputs& review) {
-        const auto& patches = review.job.spec["runtimePatches"].items();
-        for (std::size_t i = patches.size(); i-- > 0;)
-            if (const Json& queue =
-                    patches[i]["trainingRuntimeSpec"]["template"]["metadata"]["annotations"][queue_key];
-                !queue.is_null())
-                return queue;
-        return review.runtime["spec"]["template"]["metadata"]["annotations"][queue_key];
-    }
-
     static api::Result<> make_application(const Inputs& inputs, Info& info, const Gang& gang,
                                           const std::string& application, const std::string& queue,
                                           const std::string& parameters) {
