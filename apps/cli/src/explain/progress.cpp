@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "api/names.hpp"
+#include "api/progress.hpp"
 #include "job/brief.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/state.hpp"
@@ -15,8 +16,8 @@ namespace {
 using api::Json;
 using std::chrono::seconds;
 
-constexpr std::string_view seconds_annotation = "trainer.kubeflow.org/progress-deadline-seconds";
-constexpr std::string_view action_annotation = "trainer.kubeflow.org/progress-deadline-action";
+using api::progress_action_annotation;
+using api::progress_seconds_annotation;
 constexpr std::int64_t shortest_deadline = 60;
 constexpr std::int64_t longest_deadline = 2'147'483'647;
 // A report may wait that long for its write, so a deadline passes later by as much.
@@ -45,12 +46,14 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 // The limit and the action, or why they count as none.
 ProgressDeadline wish_of(const Json& annotations) {
     ProgressDeadline wish = {.action = "Warn"};
-    const Json& limit = annotations[seconds_annotation];
+    const Json& limit = annotations[progress_seconds_annotation];
     if (limit.is_null()) {
-        wish.remark = "none: " + std::string(action_annotation) + " needs " + std::string(seconds_annotation);
+        wish.remark = "none: " + std::string(progress_action_annotation) + " needs " +
+                      std::string(progress_seconds_annotation);
         return wish;
     }
-    if (const Json& action = annotations[action_annotation]; !action.is_null()) wish.action = text_of(action);
+    if (const Json& action = annotations[progress_action_annotation]; !action.is_null())
+        wish.action = text_of(action);
     if (const auto number = number_of(limit.as_string()); !number)
         wish.remark = "none: \"" + text_of(limit) + "\" is no number of seconds from 60 to 2147483647";
     else if (wish.action != "Warn" && wish.action != "Fail")
@@ -145,7 +148,8 @@ std::optional<Line> metrics_line(const Json& metrics) {
 
 bool has_progress_deadline(const Json& train_job) {
     const Json& annotations = train_job["metadata"]["annotations"];
-    return !annotations[seconds_annotation].is_null() || !annotations[action_annotation].is_null();
+    return !annotations[progress_seconds_annotation].is_null() ||
+           !annotations[progress_action_annotation].is_null();
 }
 
 std::optional<ProgressDeadline> progress_deadline_of(const RelatedObjects& seen, const api::TrainJob& job,

@@ -32,9 +32,8 @@ inline bool is_dns_subdomain(std::string_view text) {
 /// Returns whether the text can be the part of a qualified name after the slash, or a name without one: 63
 /// letters, digits, hyphens, underscores and dots at most, the first and the last a letter or a digit.
 inline bool is_name_part(std::string_view text) {
-    const auto is_letter_or_digit = [](char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); };
     return !text.empty() && text.size() <= 63 && is_letter_or_digit(text.front()) &&
-           is_letter_or_digit(text.back()) && std::all_of(text.begin(), text.end(), [&](char c) {
+           is_letter_or_digit(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
                return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
            });
 }

@@ -3,6 +3,7 @@
 // pkg/common/constants of yunikorn-k8shim 1.9.
 #include <algorithm>
 
+#include "api/dns_label.hpp"
 #include "plugins/gang/gang.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
@@ -26,18 +27,7 @@ constexpr std::size_t most_jobs = 32;
 constexpr std::size_t longest_groups = std::size_t{64} << 10U;
 constexpr std::size_t longest_label_value = 63;
 
-bool is_alphanumeric(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-// YuniKorn makes it a label of the Pods that hold a gang's room.
-bool is_label_value(std::string_view text) {
-    return text.size() <= longest_label_value && !text.empty() && is_alphanumeric(text.front()) &&
-           is_alphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
-               return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
-           });
-}
-
+// YuniKorn makes the queue a label of the Pods that hold a gang's room.
 constexpr const char* queue_rule =
     "must be 1 to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 
@@ -119,7 +109,7 @@ public:
                               {}});
         };
         const Json& queue = job_set_annotation(review, queue_key);
-        if (queue.is_string() && !is_label_value(queue.as_string()))
+        if (queue.is_string() && !api::is_name_part(queue.as_string()))
             refuse("the annotation " + std::string(queue_key) + " of the JobSet " + queue_rule);
         const auto& jobs = review.merged_spec["replicatedJobs"].items();
         for (std::size_t i = 0; i < std::min(jobs.size(), most_jobs); ++i)
@@ -144,7 +134,7 @@ public:
         const Json& policy = policy_of(inputs.runtime);
         const Json& chosen = std::as_const(info.annotations)[queue_key];
         const std::string queue(chosen.empty() ? policy["queue"].as_string() : chosen.as_string());
-        if (!queue.empty() && !is_label_value(queue))
+        if (!queue.empty() && !api::is_name_part(queue))
             return api::invalid(chosen.empty()
                                     ? "spec.podGroupPolicy.yunikorn.queue"
                                     : "spec.template.metadata.annotations[" + std::string(queue_key) + "]",
