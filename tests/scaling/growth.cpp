@@ -104,6 +104,12 @@ std::string_view to_string(Order order) {
     return words[static_cast<std::size_t>(order)];
 }
 
+Order order_of(std::string_view word) {
+    for (const Order order : orders)
+        if (to_string(order) == word) return order;
+    return Order::again;
+}
+
 std::set<std::string> growable(const Json& schema) {
     std::set<std::string> found;
     collect(

@@ -17,6 +17,8 @@ enum class Order {
 /// Orders with different keys.
 constexpr Order orders[] = {Order::same, Order::reversed, Order::below, Order::interleaved};
 std::string_view to_string(Order order);
+/// The inverse of to_string(). Unknown words are `again`.
+Order order_of(std::string_view word);
 
 /// Returns the names of all lists and maps in a schema, at any place.
 std::set<std::string> growable(const api::Json& schema);

@@ -3,10 +3,11 @@
 //
 //   scaling [SECONDS]      each list and map alone, then many together, for SECONDS of CPU (default 4)
 //   scaling MEMBER...      these together; prints the time of each step
+//   scaling count ...      one step, for valgrind (see count_instructions)
 //
 // Lists and maps are longer than the schemas admit: the webhook may get requests from other clients than an
-// API server, and snapshots may be forged. Time is CPU of this thread. A suspicious result is measured again,
-// twice and four times as long, because the machine may be busy: it is an error if each measurement shows it.
+// API server, and snapshots may be forged. Time is CPU of this thread, which a busy machine and its caches
+// change. So time only selects suspicious steps, and the number of their instructions decides.
 #include <malloc.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <string_view>
 
 #include "api/yaml.hpp"
+#include "instructions.hpp"
 #include "work.hpp"
 
 namespace {
@@ -65,6 +67,19 @@ std::string words_for(const Subject& subject) {
     return text + (subject.gang.empty() ? ")" : ", " + subject.gang + ")");
 }
 
+constexpr std::string_view long_names_word = "long-names";
+
+std::vector<std::string> arguments_for(const Subject& subject, const std::string& step) {
+    std::vector<std::string> arguments = {step,
+                                          std::string(to_string(subject.order)),
+                                          subject.framework,
+                                          subject.gang,
+                                          subject.role,
+                                          std::string(subject.long_names ? long_names_word : "short-names")};
+    arguments.insert(arguments.end(), subject.members.begin(), subject.members.end());
+    return arguments;
+}
+
 class Guard {
 public:
     bool check(const Subject& subject) {
@@ -76,7 +91,7 @@ public:
         const auto steep = steep_of(compare(small, work(subject, 2 * size)));
         return steep.empty() || confirm(subject, steep).empty();
     }
-    // Returns the steps that stay steep for larger lists: a cache is exceeded at one size only.
+    // Returns the steps that stay steep for larger lists, by time and then by instructions.
     std::vector<Growing> confirm(const Subject& subject, std::vector<Growing> steep) {
         std::size_t size = size_for(subject);
         for (int time = 0; time < 2 && !steep.empty(); ++time) {
@@ -85,7 +100,13 @@ public:
             for (const Growing& each : steep) only.insert(each.step);
             steep = steep_of(compare(quickest(subject, size, only), quickest(subject, 2 * size, only)));
         }
+        std::erase_if(steep,
+                      [&](const Growing& each) { return count(subject, each.step).growth() <= most_growth; });
         return steep;
+    }
+    Counts count(const Subject& subject, const std::string& step) {
+        ++counted_;
+        return count_instructions(arguments_for(subject, step), size_for(subject));
     }
     std::vector<Step> quickest(const Subject& subject, std::size_t size,
                                const std::set<std::string>& only = {}) {
@@ -114,25 +135,32 @@ public:
             fewer.members.erase(member);
             if (!fewer.members.empty() && !check(fewer)) subject = std::move(fewer);
         }
-        const std::size_t size = 2 * size_for(subject);
-        const auto growing = steep_of(compare(quickest(subject, size), quickest(subject, 2 * size)));
-        for (const Growing& each : growing)
-            std::printf("%s: %s takes %.1f times as long for %zu items as for %zu: %.0f ms after %.0f\n",
-                        words_for(subject).c_str(), each.step.c_str(), each.after / each.before, 2 * size,
-                        size, each.after * 1e3, each.before * 1e3);
+        bool is_steep = false;
+        for (const Step& step : work(subject, least_items)) {
+            const Counts counts = count(subject, step.name);
+            if (counts.growth() <= most_growth) continue;
+            is_steep = true;
+            std::printf(
+                "%s: %s needs %.1f times as many instructions for %zu items as for %zu: %llu after %llu\n",
+                words_for(subject).c_str(), step.name.c_str(), counts.growth(), 2 * size_for(subject),
+                size_for(subject), static_cast<unsigned long long>(counts.after),
+                static_cast<unsigned long long>(counts.before));
+        }
         std::fflush(stdout);
-        return !growing.empty();
+        return is_steep;
     }
 
     /// Returns whether something was built with a long list or map of this name alone.
     bool has_built(const std::string& member) const { return built_.contains({member}); }
     int subjects() const { return subjects_; }
+    int counted() const { return counted_; }
 
     const Schemas schemas = read_schemas();
 
 private:
     std::set<std::set<std::string>> built_ = {};
     int subjects_ = 0;
+    int counted_ = 0;  // steps whose instructions were counted
 };
 
 // `names`: growable() or keyed().
@@ -143,32 +171,33 @@ std::set<std::string> all_of(const Schemas& schemas, std::set<std::string> (*nam
     return members;
 }
 
-// Reads a map in a manifest, as YAML. (Reviews are JSON.)
-double seconds_to_read(std::size_t size, Order order) {
+// A map in a manifest, as YAML. (Reviews are JSON.)
+std::string yaml_map(std::size_t size, Order order) {
     api::Json::Object::Members members;
     for (std::size_t i = 0; i < size; ++i) members.push_back({"key-" + std::to_string(size + i), 0});
     // {"key-1":0,"key-2":0} -> one line for each
     std::string text;
     for (const char c : text_of(api::Json::Object(std::move(members)), order))
         text += c == ',' ? "\n" : c == ':' ? ": " : c == '{' || c == '}' ? "" : std::string(1, c);
-    double best = 1e9;
-    for (int time = 0; time < 3; ++time) {
-        const double began = cpu_seconds();
-        const auto read = api::parse_yaml(text);
-        if (!read || read->members().size() != size) std::abort();
-        best = std::min(best, cpu_seconds() - began);
-    }
-    return best;
+    return text;
 }
 
+void read_yaml_map(std::size_t size, Order order) {
+    const std::string text = yaml_map(size, order);
+    const auto read = counted_by_callgrind([&] { return api::parse_yaml(text); });
+    if (!read || read->members().size() != size) std::abort();
+}
+
+constexpr const char* yaml_step = "reading YAML";
+
 bool check_yaml() {
-    constexpr std::size_t size = 2000;
-    for (const Order order : orders) {
-        const Growing growing = {"", seconds_to_read(size, order), seconds_to_read(2 * size, order)};
-        if (!growing.is_steep()) continue;
-        std::printf("%zu keys of a map take %.0f ms to be read as YAML (keys: %s), %zu of them %.0f\n",
-                    2 * size, growing.after * 1e3, std::string(to_string(order)).c_str(), size,
-                    growing.before * 1e3);
+    constexpr std::size_t size = 1000;
+    for (const Order order : {Order::same, Order::interleaved}) {
+        const Counts counts = count_instructions({yaml_step, std::string(to_string(order))}, size);
+        if (counts.growth() <= most_growth) continue;
+        std::printf(
+            "%zu keys of a map need %.1f times as many instructions as %zu to be read as YAML (keys: %s)\n",
+            2 * size, counts.growth(), size, std::string(to_string(order)).c_str());
         return false;
     }
     return true;
@@ -281,6 +310,19 @@ bool check_many_together(Guard& guard, const std::set<std::string>& members,
     return true;
 }
 
+// The counterpart of arguments_for(), in the child.
+void work_once(const std::vector<std::string>& arguments) {
+    const std::size_t size = std::stoul(arguments.back());
+    if (arguments.front() == yaml_step) return read_yaml_map(size, order_of(arguments[1]));
+    const Subject subject = {.members = {arguments.begin() + 6, arguments.end() - 1},
+                             .order = order_of(arguments[1]),
+                             .framework = arguments[2],
+                             .gang = arguments[3],
+                             .role = arguments[4],
+                             .long_names = arguments[5] == long_names_word};
+    work_through(read_schemas(), subject, size, {arguments.front()});
+}
+
 void show(Guard& guard, const std::set<std::string>& members) {
     for (const std::string& policy : frameworks(guard.schemas))
         for (const std::string gang : {"", "coscheduling", "volcano"})
@@ -304,6 +346,10 @@ int main(int count, char** arguments) {
     // Memory that is repeatedly mapped and unmapped costs more, the larger it is.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    if (count > 3 && std::string_view(arguments[1]) == "count") {
+        work_once({arguments + 2, arguments + count});
+        return 0;
+    }
     Guard guard;
     double seconds = 4;
     if (count > 1) {
@@ -327,8 +373,8 @@ int main(int count, char** arguments) {
     good = check_many_together(guard, members, named, seconds) && good;
     std::printf(
         "%zu lists and maps, %d objects; %.1f s of CPU alone, %.1f for those that are refused alone, %.1f "
-        "with roles and long names, %.1f together\n",
+        "with roles and long names, %.1f together; instructions of %d steps counted\n",
         members.size(), guard.subjects(), after_each, after_refused - after_each, after_roles - after_refused,
-        cpu_seconds() - after_roles);
+        cpu_seconds() - after_roles, guard.counted());
     return good ? 0 : 1;
 }
