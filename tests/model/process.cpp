@@ -142,22 +142,22 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
       loops_(context_.get_executor()) {
     cache_.watch_progress(lifecycle::ProgressWatch::deadlines,
                           [this, clock_skew] { return world_.time.wall_seconds() + clock_skew; });
-    follow(kube::resources::train_jobs, cache_.train_jobs().sections());
-    follow(kube::resources::job_sets, cache_.job_sets().sections());
-    follow(kube::resources::training_runtimes, cache_.training_runtimes().sections());
-    follow(kube::resources::cluster_training_runtimes, cache_.cluster_training_runtimes().sections());
+    follow(kube::resources::train_jobs, cache_.train_jobs().partitions());
+    follow(kube::resources::job_sets, cache_.job_sets().partitions());
+    follow(kube::resources::training_runtimes, cache_.training_runtimes().partitions());
+    follow(kube::resources::cluster_training_runtimes, cache_.cluster_training_runtimes().partitions());
     for (const controller::Cache::OwnedKind& kind : cache_.owned_kinds())
-        follow(kind.resource, kind.objects->sections());
+        follow(kind.resource, kind.objects->partitions());
     if (world.fault.elected) elect();
     loops_.start(controller_.run(), [this](const std::exception_ptr& thrown) {
         world_.invariants.complain("the worker ended: " + net::what_of(thrown));
     });
 }
 
-void Process::follow(kube::Resource resource, const std::vector<kube::Section>& sections) {
-    for (const kube::Section& section : sections) {
+void Process::follow(kube::Resource resource, const std::vector<kube::Partition>& partitions) {
+    for (const kube::Partition& partition : partitions) {
         auto reflector = std::make_unique<kube::Reflector>(
-            *this, clock_, section.sink, kube::Scope{.resource = resource, .ns = section.ns},
+            *this, clock_, partition.sink, kube::Scope{.resource = resource, .ns = partition.ns},
             [this](const kube::Scope&, const api::Error*) { controller_.notify(); });
         loops_.start(reflector->run(), [this](const std::exception_ptr& thrown) {
             world_.invariants.complain("a reflector ended: " + net::what_of(thrown));

@@ -90,7 +90,7 @@ public:
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override;
 
 private:
-    void follow(kube::Resource resource, const std::vector<kube::Section>& sections);
+    void follow(kube::Resource resource, const std::vector<kube::Partition>& partitions);
     void elect();
     bool leading() const { return !elector_ || elector_->leading(); }
 

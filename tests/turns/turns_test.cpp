@@ -146,8 +146,8 @@ struct Shop {
         const std::string line = R"({"type":"MODIFIED","object":)" + desk.text(path) + "}";
         turns.run([&] {
             auto event = kube::decode_watch_line(line, controller::Cache::omitted_of_job_sets).value();
-            store.sections()[0].sink.upsert(event.key, event.resource_version, std::move(event.object),
-                                            line.size());
+            store.partitions()[0].sink.upsert(event.key, event.resource_version, std::move(event.object),
+                                              line.size());
             turns.asked = "the next line";
         });
     }
@@ -185,7 +185,7 @@ double longest_turn_of(const Case& each) {
     shop.desk.put(runtime_path, to_json(of_it));
     shop.show(job_path, shop.cache.train_jobs());
     shop.show(runtime_path, shop.cache.cluster_training_runtimes());
-    CHECK(shop.run().trouble.has_value() == each.is_refused);
+    CHECK(shop.run().error.has_value() == each.is_refused);
     REQUIRE(shop.desk.text(job_set_path).empty() == each.is_refused);
     shop.tell(each.name + (each.is_refused ? ": refused" : ": created suspended"));
     if (each.is_refused) return shop.longest;
@@ -204,7 +204,7 @@ double longest_turn_of(const Case& each) {
     shop.desk.put(job_set_path, to_json(job_set));
     shop.show(job_path, shop.cache.train_jobs());
     shop.show(job_set_path, shop.cache.job_sets());
-    CHECK(shop.run().trouble == std::nullopt);
+    CHECK(shop.run().error == std::nullopt);
     shop.tell(each.name + ": resumed");
     CHECK_FALSE(parsed(shop.desk.text(job_set_path))["spec"]["suspend"].bool_or(false));
     return shop.longest;
@@ -266,10 +266,10 @@ double longest_turn_of_changes(int users, int changes) {
         context.get_executor(), *clock, cache, pass, metrics, silent, [] { return true; },
         controller::Controller::Limits{});
     const auto list = [](auto& store, const std::function<void(kube::Sink&)>& objects) {
-        kube::Sink& sink = store.sections()[0].sink;
-        sink.listing();
+        kube::Sink& sink = store.partitions()[0].sink;
+        sink.begin_replace();
         objects(sink);
-        sink.synced("5");
+        sink.end_replace("5");
     };
     const auto none = [](kube::Sink&) {};
     Json runtime = plain_runtime();
@@ -298,7 +298,7 @@ double longest_turn_of_changes(int users, int changes) {
     turns.run([&] {
         for (int i = 0; i < changes; ++i) {
             runtime["spec"]["ttlSecondsAfterFinished"] = i;
-            cache.training_runtimes().sections()[0].sink.upsert(name, std::to_string(10 + i), runtime, 500);
+            cache.training_runtimes().partitions()[0].sink.upsert(name, std::to_string(10 + i), runtime, 500);
         }
     });
     run_ready();

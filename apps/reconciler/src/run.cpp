@@ -73,7 +73,7 @@ api::Result<> Process::connect(const kube::ClusterConfig& config) {
     // Each watch keeps a connection, and each reconcile may need one at the same time; the others are for
     // events and for the lease, which must not wait.
     const std::size_t kinds = watched_kinds + runtime::owned_kinds(pipeline_).size();
-    const std::size_t connections = kinds * settings_.namespaces.sections().size() +
+    const std::size_t connections = kinds * settings_.namespaces.partitions().size() +
                                     static_cast<std::size_t>(settings_.concurrency) + other_connections;
     auto server = manager_.connect(config, connections,
                                    [this](const kube::DatedAnswer& answer) { clock_watch_.note(answer); });
@@ -111,24 +111,24 @@ void Process::make_controller() {
 }
 
 void Process::watch() {
-    const auto watch = [this](const kube::Resource& resource, const std::vector<kube::Section>& sections,
+    const auto watch = [this](const kube::Resource& resource, const std::vector<kube::Partition>& partitions,
                               api::JsonPaths omit = {}) {
-        for (const kube::Section& section : sections)
-            manager_.watch(*server_, {.resource = resource, .ns = section.ns, .omit = omit}, section.sink,
+        for (const kube::Partition& partition : partitions)
+            manager_.watch(*server_, {.resource = resource, .ns = partition.ns, .omit = omit}, partition.sink,
                            [this] { controller_->notify(); });
     };
     const auto watch_once_installed = [this](const kube::Resource& resource,
-                                             const std::vector<kube::Section>& sections) {
-        for (const kube::Section& section : sections)
+                                             const std::vector<kube::Partition>& partitions) {
+        for (const kube::Partition& partition : partitions)
             manager_.watch_once_installed(
-                *server_, {.resource = resource, .ns = section.ns, .metadata_only = true}, section.sink);
+                *server_, {.resource = resource, .ns = partition.ns, .metadata_only = true}, partition.sink);
     };
-    watch(kube::resources::train_jobs, cache_->train_jobs().sections());
-    watch(kube::resources::job_sets, cache_->job_sets().sections(), controller::Cache::omitted_of_job_sets);
-    watch(kube::resources::training_runtimes, cache_->training_runtimes().sections());
-    watch(kube::resources::cluster_training_runtimes, cache_->cluster_training_runtimes().sections());
+    watch(kube::resources::train_jobs, cache_->train_jobs().partitions());
+    watch(kube::resources::job_sets, cache_->job_sets().partitions(), controller::Cache::omitted_of_job_sets);
+    watch(kube::resources::training_runtimes, cache_->training_runtimes().partitions());
+    watch(kube::resources::cluster_training_runtimes, cache_->cluster_training_runtimes().partitions());
     for (const controller::Cache::OwnedKind& kind : cache_->owned_kinds())
-        watch_once_installed(kind.resource, kind.objects->sections());
+        watch_once_installed(kind.resource, kind.objects->partitions());
     if (settings_.leader_elect)
         manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_,
                        [this] { controller_->notify(); });

@@ -98,7 +98,7 @@ std::vector<std::string> Process::not_ready() {
 
 api::Result<> Process::watch_runtimes(const kube::ClusterConfig& config) {
     // Each watch keeps a connection.
-    const std::size_t watches = settings_.namespaces.sections().size() + 1;
+    const std::size_t watches = settings_.namespaces.partitions().size() + 1;
     auto server = manager_.connect(config, watches + other_requests_at_once);
     if (!server) return server.error();
     server_ = std::move(*server);

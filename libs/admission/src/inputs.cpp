@@ -250,10 +250,10 @@ net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject)
     MaybeTurn listing;
     if (turns_)
         if (const auto taken = co_await queue_for(turns_->lists, listing); !taken) co_return taken.error();
-    for (const std::string& section : namespaces_.sections()) {
+    for (const std::string& partition : namespaces_.partitions()) {
         // A runtime of a namespace is used there only.
-        if (!subject.ns.empty() && !kube::covers(section, subject.ns)) continue;
-        const api::ObjectKey collection = {.ns = subject.ns.empty() ? section : subject.ns};
+        if (!subject.ns.empty() && !kube::covers(partition, subject.ns)) continue;
+        const api::ObjectKey collection = {.ns = subject.ns.empty() ? partition : subject.ns};
         std::string next;
         do {
             if (pages++ == max_pages_of_jobs) {

@@ -30,8 +30,8 @@ RuntimeInformer::RuntimeInformer(OnRuntime on_runtime, const kube::Namespaces& n
 std::vector<RuntimeInformer::Collection> RuntimeInformer::collections() {
     std::vector<Collection> all;
     const auto add = [&](const kube::Resource& resource, Store& store) {
-        for (const kube::Section& section : store.sections())
-            all.push_back({{.resource = resource, .ns = section.ns}, section.sink});
+        for (const kube::Partition& partition : store.partitions())
+            all.push_back({{.resource = resource, .ns = partition.ns}, partition.sink});
     };
     add(kube::resources::training_runtimes, namespaced_);
     add(kube::resources::cluster_training_runtimes, cluster_);

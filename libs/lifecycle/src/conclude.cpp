@@ -65,14 +65,14 @@ Conclusion Concluder::take() && {
 void Concluder::conclude_blindly(const ReadFailed& failed, const Decision& decision) {
     conclusion_.requeue_after = next_limit(observed_, now_);
     if (!reports_no_active_pods(observed_)) follow_counts();
-    trouble(failed.object, failed.error);
+    report_error(failed.object, failed.error);
     if (leads_to_build(decision))
         say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);
 }
 
-// It holds up nothing but what depends on it. Other trouble has its own retry.
+// It holds up nothing but what depends on it. Other errors have their own retry.
 void Concluder::miss(const ReadFailed& failed) {
-    if (conclusion_.retry_state == RetryState()) trouble(failed.object, failed.error);
+    if (conclusion_.retry_state == RetryState()) report_error(failed.object, failed.error);
 }
 
 void Concluder::look_for_stall(const Decision& decision) {
@@ -83,18 +83,18 @@ void Concluder::look_for_stall(const Decision& decision) {
 void Concluder::conclude_dispatched(const ReadFailed* unread, const Decision& decision) {
     const auto* expire = std::get_if<Expire>(&decision);
     if (!expire) return (*this)(Ignore{});
-    if (unread) return trouble(unread->object, unread->error);
+    if (unread) return report_error(unread->object, unread->error);
     (*this)(*expire);
 }
 
-// Of a job that is being deleted, or where trouble is met that no condition tells of, they are no reason
+// Of a job that is being deleted, or where there is an error that no condition reports, they are no reason
 // for a write.
 void Concluder::follow_policy_and_times(const Decision& decision) {
     if (std::holds_alternative<Expire>(decision)) return;
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
-    const bool in_trouble = std::holds_alternative<ReadFailed>(outcome_.result) ||
+    const bool is_failing = std::holds_alternative<ReadFailed>(outcome_.result) ||
                             (failed && !(failed->write == Write::apply && is_rejection(failed->error)));
-    if ((in_trouble || job_.meta.deletion) && conclusion_.conditions == job_.conditions &&
+    if ((is_failing || job_.meta.deletion) && conclusion_.conditions == job_.conditions &&
         conclusion_.jobs_status == job_.jobs_status)
         return;
     follow_policy(decision);
@@ -132,13 +132,13 @@ void Concluder::operator()(const CleanUp& clean_up) {
     follow_generation();
     if (clean_up.delete_job_set) tell_of_deletion();
     if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
-        trouble(outcome_.policy_unread->object, outcome_.policy_unread->error);
+        report_error(outcome_.policy_unread->object, outcome_.policy_unread->error);
 }
 
 void Concluder::operator()(const Expire&) {
     std::visit(Overloaded{[&](const WriteFailed& failed) {
                               if (failed.error.code != api::Errc::not_found)
-                                  trouble(failed.object, failed.error);
+                                  report_error(failed.object, failed.error);
                           },
                           [&](const auto&) {
                               conclusion_.events.push_back(normal_event(
@@ -192,8 +192,8 @@ void Concluder::tell_of_deletion() {
 }
 
 // Errors that no condition tells of.
-void Concluder::trouble(const std::string& object, const api::Error& error) {
-    report_error(conclusion_, observed_.retry_state, object, error, now_);
+void Concluder::report_error(const std::string& object, const api::Error& error) {
+    lifecycle::report_error(conclusion_, observed_.retry_state, object, error, now_);
 }
 
 Conclusion conclude(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now,

@@ -47,7 +47,7 @@ private:
     void say_what_delays(std::string_view retrying, const std::string& object, const api::Error& error);
     void created();
     void say_nothing_of_creation();
-    void forget_trouble();
+    void forget_errors();
     void creating();
     void not_created(std::string_view reason, std::string message);
     void settle_created(const Finish& finish);
@@ -67,7 +67,7 @@ private:
     void tell_of_deletion();
     void set(std::string_view type, std::string_view status, std::string_view reason, std::string message,
              api::Time since = {});
-    void trouble(const std::string& object, const api::Error& error);
+    void report_error(const std::string& object, const api::Error& error);
 
     const Observed& observed_;
     const api::TrainJob& job_;

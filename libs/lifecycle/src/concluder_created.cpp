@@ -36,7 +36,7 @@ void Concluder::say_nothing_of_creation() {
 }
 
 // Where the errors are over, whatever the job waits for now.
-void Concluder::forget_trouble() {
+void Concluder::forget_errors() {
     const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
     if (!said || !is_open(*said)) return;
     own_job_set(observed_) ? created() : say_nothing_of_creation();

@@ -34,7 +34,7 @@ void Concluder::operator()(const Run& run) {
                    [&](const ReadyToCreate&) { creating(); },
                    [&](const WaitingForClaim& waiting) {
                        requeue_soon();
-                       forget_trouble();
+                       forget_errors();
                        conclusion_.events.push_back(normal_event(
                            event_reason::waiting_for_deletion,
                            waiting.claim + " is being deleted; the JobSet is created once it is gone"));
@@ -46,7 +46,7 @@ void Concluder::operator()(const Run& run) {
                        if (!had_job_set(job_)) requeue_soon();
                    }},
         outcome_.result);
-    if (knows_job_set_ && own_job_set(observed_)) forget_trouble();
+    if (knows_job_set_ && own_job_set(observed_)) forget_errors();
     follow_job_set();
 }
 
@@ -72,7 +72,7 @@ void Concluder::done(const Run& run) {
     if (run.rebuilds)
         conclusion_.events.push_back(
             warning_event(event_reason::job_set_recreated, "The JobSet was gone and has been created again"));
-    conclusion_.events.insert(conclusion_.events.end(), outcome_.remarks.begin(), outcome_.remarks.end());
+    conclusion_.events.insert(conclusion_.events.end(), outcome_.events.begin(), outcome_.events.end());
 }
 
 // JobSet's status tells when they have been made anew, but not for sure.
@@ -109,7 +109,7 @@ void Concluder::write_failed(const WriteFailed& failed) {
     if (failed.write == Write::apply && is_rejection(failed.error))
         return not_created(api::reason::jobs_creation_failed,
                            failed.object + ": " + api::describe(failed.error));
-    trouble(failed.object, failed.error);
+    report_error(failed.object, failed.error);
     say_what_delays(api::reason::jobs_creation_retrying, failed.object, failed.error);
 }
 

@@ -17,7 +17,7 @@ constexpr std::chrono::minutes second_warning{5};
 constexpr std::chrono::minutes warned_again{30};
 
 api::Time next_warning(const RetryState& retry_state) {
-    const api::Time since = *retry_state.trouble_since;
+    const api::Time since = *retry_state.errors_since;
     if (!retry_state.warned) return since + lasting;
     return *retry_state.warned < since + second_warning ? since + second_warning
                                                         : *retry_state.warned + warned_again;
@@ -36,7 +36,7 @@ RetryState one_more_failure(const RetryState& before, api::Time now) {
 
 void retry(Conclusion& conclusion, const RetryState& before, const api::Error& error, api::Time now) {
     conclusion.retry_state = one_more_failure(before, now);
-    conclusion.retry_state.trouble_since = before.trouble_since.value_or(before.began.value_or(now));
+    conclusion.retry_state.errors_since = before.errors_since.value_or(before.began.value_or(now));
     conclusion.retry_state.warned = before.warned;
     conclusion.retry_state.stated = before.stated;
     conclusion.requeue_after = sooner(conclusion.requeue_after,

@@ -48,8 +48,8 @@ std::optional<Cause> missing_start(const Observed& observed) {
     return std::nullopt;
 }
 
-Verdict of_trouble(const Observed& observed, const std::string& object, const api::Error& error,
-                   api::Time now) {
+Verdict of_error(const Observed& observed, const std::string& object, const api::Error& error,
+                 api::Time now) {
     if (!own_job_set(observed)) return {};
     const Obstacle obstacle = obstacle_of(error);
     if (obstacle == Obstacle::passing || !has_lasted(observed.retry_state, now)) return {.is_known = false};
@@ -61,10 +61,10 @@ Verdict of_trouble(const Observed& observed, const std::string& object, const ap
 
 Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, api::Time now) {
     if (const auto* failed = std::get_if<ReadFailed>(&outcome.result))
-        return of_trouble(observed, failed->object, failed->error, now);
+        return of_error(observed, failed->object, failed->error, now);
     if (const auto* failed = std::get_if<WriteFailed>(&outcome.result)) {
         const bool refused = failed->write == Write::apply && is_rejection(failed->error);
-        return refused ? Verdict() : of_trouble(observed, failed->object, failed->error, now);
+        return refused ? Verdict() : of_error(observed, failed->object, failed->error, now);
     }
     if (const auto* waiting = std::get_if<Waiting>(&outcome.result))
         return {.cause = Cause{

@@ -52,10 +52,11 @@ const Json* DocumentServer::find(const kube::Resource& resource, const api::Obje
     return at == objects_.end() ? nullptr : &at->second;
 }
 
-void DocumentServer::show(const kube::Resource& resource, const std::vector<kube::Section>& sections) const {
+void DocumentServer::show(const kube::Resource& resource,
+                          const std::vector<kube::Partition>& partitions) const {
     const std::string version = std::to_string(version_);
-    for (const auto& [ns, sink] : sections) {
-        sink.listing();
+    for (const auto& [ns, sink] : partitions) {
+        sink.begin_replace();
         for (const auto& [path, object] : objects_) {
             const api::ObjectMeta meta = api::parse_meta(object);
             if (kube::path(resource, meta.key()) != path || !kube::covers(ns, meta.ns)) continue;
@@ -66,7 +67,7 @@ void DocumentServer::show(const kube::Resource& resource, const std::vector<kube
             const std::string& seen = meta.resource_version.empty() ? version : meta.resource_version;
             sink.upsert(meta.key(), seen, std::move(shown));
         }
-        sink.synced(version);
+        sink.end_replace(version);
     }
 }
 

@@ -27,9 +27,9 @@ const Json runtime_object =
 // What brings what is in that namespace.
 template <class Facts>
 kube::Sink& sink(kube::Store<Facts>& store, std::string_view ns = "ns") {
-    for (const kube::Section& section : store.sections())
-        if (kube::covers(section.ns, ns)) return section.sink;
-    throw std::logic_error("no section for " + std::string(ns));
+    for (const kube::Partition& partition : store.partitions())
+        if (kube::covers(partition.ns, ns)) return partition.sink;
+    throw std::logic_error("no partition for " + std::string(ns));
 }
 
 struct Woken {
@@ -53,9 +53,9 @@ struct Woken {
 // What runtimes were there before is of no interest then.
 void list_runtimes(Woken& woken) {
     for (auto* store : {&woken.cache.training_runtimes(), &woken.cache.cluster_training_runtimes()})
-        for (const kube::Section& section : store->sections()) {
-            section.sink.listing();
-            section.sink.synced("1");
+        for (const kube::Partition& partition : store->partitions()) {
+            partition.sink.begin_replace();
+            partition.sink.end_replace("1");
         }
 }
 
@@ -83,12 +83,12 @@ TEST_CASE("runtimes of the first list wake nothing, since nothing was built befo
     sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     woken.take();
     auto& runtimes = sink(woken.cache.cluster_training_runtimes());
-    runtimes.listing();
+    runtimes.begin_replace();
     runtimes.upsert({"", "torch"}, "7", runtime_object);
-    runtimes.synced("7");
+    runtimes.end_replace("7");
     CHECK(woken.take_users().empty());
-    runtimes.listing();
-    runtimes.synced("8");
+    runtimes.begin_replace();
+    runtimes.end_replace("8");
     CHECK(woken.take_users() == std::vector<std::string>{"ns/job"});
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("a changed runtime wakes some of ten thousand users at a time, and eac
     now += 1h;
     woken.cache.enqueue_users(now);
     for (const std::string& key : woken.take())
-        sink(woken.cache.train_jobs()).removed({"ns", key.substr(3)}, "101");
+        sink(woken.cache.train_jobs()).remove({"ns", key.substr(3)}, "101");
     woken.take();
     CHECK(woken.take_users().size() == 10'000 - controller::Cache::users_in_a_row);
 }
@@ -151,7 +151,7 @@ TEST_CASE("a runtime of which only what no reconcile reads has changed wakes not
     runtime["metadata"]["uid"] = "another";
     runtimes.upsert({"", "torch"}, "10", runtime);
     CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
-    runtimes.removed({"", "torch"}, "11");
+    runtimes.remove({"", "torch"}, "11");
     CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("a TrainJob that names another runtime, or is gone, is woken by the fo
         jobs.upsert({"ns", name}, "1", train_job("ClusterTrainingRuntime", "torch"));
     jobs.upsert({"ns", "b"}, "2", train_job("ClusterTrainingRuntime", "jax"));
     jobs.upsert({"ns", "c"}, "3", train_job("ClusterTrainingRuntime", "torch"));
-    jobs.removed({"ns", "a"}, "4");
+    jobs.remove({"ns", "a"}, "4");
     woken.take();
     runtimes.upsert({"", "torch"}, "7", runtime_object);
     CHECK(woken.take_users() == std::vector<std::string>{"ns/c"});
@@ -415,7 +415,7 @@ TEST_CASE(
     // Others can make a JobSet large; not all of that is kept.
     sink(woken.cache.job_sets()).upsert(key, "9", object(R"({"metadata":{"uid":"j1"}})"), 300'000);
     CHECK(bytes() == 351'000);
-    sink(woken.cache.cluster_training_runtimes()).removed({"", "torch"}, "10");
+    sink(woken.cache.cluster_training_runtimes()).remove({"", "torch"}, "10");
     CHECK(bytes() == 301'000);
 }
 
@@ -433,7 +433,7 @@ TEST_CASE("a JobSet of another owner wakes the TrainJob of its name when it come
     // What becomes of it meanwhile is of no interest.
     sink(woken.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
     CHECK(woken.take().empty());
-    sink(woken.cache.job_sets()).removed({"ns", "job"}, "7");
+    sink(woken.cache.job_sets()).remove({"ns", "job"}, "7");
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
 }
 
@@ -453,7 +453,7 @@ TEST_CASE("each TrainJob sees its runtime as it is now") {
     runtime["spec"]["new"] = 1;
     sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime);
     CHECK(text("ClusterTrainingRuntime", "torch") == R"({"new":1})");
-    sink(woken.cache.cluster_training_runtimes()).removed({"", "torch"}, "9");
+    sink(woken.cache.cluster_training_runtimes()).remove({"", "torch"}, "9");
     CHECK(text("ClusterTrainingRuntime", "torch") == "none");
 }
 
@@ -487,12 +487,12 @@ TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in 
            R"({"conditions":[{"type":"Created","status":"True"},{"type":"Failed","status":"True"}]})");
     woken.take();
     const auto list = [&](const char* version) {
-        sink(woken.cache.job_sets()).listing();
+        sink(woken.cache.job_sets()).begin_replace();
         sink(woken.cache.job_sets())
             .upsert({"ns", "there"}, "3",
                     object(R"({"metadata":{"name":"there","namespace":"ns","uid":"j1","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u2","controller":true}]}})"));
-        sink(woken.cache.job_sets()).synced(version);
+        sink(woken.cache.job_sets()).end_replace(version);
     };
     list("4");
     CHECK(woken.take() == std::vector<std::string>{"ns/there", "ns/gone"});
@@ -515,13 +515,13 @@ TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in i
     submit("ended", true, "Failed");
     woken.take();
     for (auto* groups : {&woken.coscheduling(), &woken.volcano()}) {
-        sink(*groups).listing();
+        sink(*groups).begin_replace();
         sink(*groups).upsert(
             {"ns", "complete"}, "3",
             object(R"({"metadata":{"name":"complete","namespace":"ns","uid":"p1","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})"));
         CHECK(woken.take() == std::vector<std::string>{"ns/complete"});
-        sink(*groups).synced("4");
+        sink(*groups).end_replace("4");
         CHECK(woken.take() == std::vector<std::string>{"ns/robbed"});
     }
 }
@@ -541,11 +541,11 @@ TEST_CASE("a list of PodGroups wakes no suspended TrainJob whose runtime wants n
         sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
     }
     woken.take();
-    sink(woken.coscheduling()).listing();
-    sink(woken.coscheduling()).synced("4");
+    sink(woken.coscheduling()).begin_replace();
+    sink(woken.coscheduling()).end_replace("4");
     CHECK(woken.take() == std::vector<std::string>{"ns/coscheduled"});
-    sink(woken.volcano()).listing();
-    sink(woken.volcano()).synced("5");
+    sink(woken.volcano()).begin_replace();
+    sink(woken.volcano()).end_replace("5");
     CHECK(woken.take() == std::vector<std::string>{"ns/volcanic"});
 }
 
@@ -555,13 +555,13 @@ TEST_CASE("nothing is concluded from an absence before every list is complete") 
     for (kube::Sink* part :
          std::initializer_list<kube::Sink*>{&sink(woken.cache.train_jobs()), &sink(woken.cache.job_sets()),
                                             &sink(woken.cache.training_runtimes())}) {
-        part->listing();
-        part->synced("1");
+        part->begin_replace();
+        part->end_replace("1");
         CHECK(!woken.cache.synced("ns"));
         CHECK(!woken.cache.synced_somewhere());
     }
-    sink(woken.cache.cluster_training_runtimes()).listing();
-    sink(woken.cache.cluster_training_runtimes()).synced("1");
+    sink(woken.cache.cluster_training_runtimes()).begin_replace();
+    sink(woken.cache.cluster_training_runtimes()).end_replace("1");
     CHECK(woken.cache.synced("ns"));
     CHECK(woken.cache.synced_somewhere());
 }
@@ -570,8 +570,8 @@ TEST_CASE("caches of some namespaces know of each by itself") {
     Woken woken{.namespaces = kube::Namespaces({"a", "b"})};
     controller::Cache& cache = woken.cache;
     const auto list = [](kube::Sink& of) {
-        of.listing();
-        of.synced("1");
+        of.begin_replace();
+        of.end_replace("1");
     };
     SECTION("what may be concluded in one does not wait for another") {
         list(sink(cache.cluster_training_runtimes()));
@@ -628,7 +628,7 @@ TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its
         CHECK_FALSE(wakes("10", [](Json& metadata) { metadata.erase("ownerReferences"); }));
         CHECK(wakes("11", [](Json&) {}));
         CHECK(store->find({"ns", "job"})->object.bytes().empty());
-        sink(*store).removed({"ns", "job"}, "12");
+        sink(*store).remove({"ns", "job"}, "12");
         CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     }
 }
@@ -657,7 +657,7 @@ TEST_CASE("TrainJobs are counted by their state as they come, change and go") {
     woken.cache.on_delete([&](const api::ObjectKey& key, std::string_view uid) {
         gone.push_back(to_string(key) + " " + std::string(uid));
     });
-    sink(woken.cache.train_jobs()).removed({"ns", "b"}, "5");
+    sink(woken.cache.train_jobs()).remove({"ns", "b"}, "5");
     CHECK(gone == std::vector<std::string>{"ns/b u1"});
     job["metadata"]["uid"] = "u2";
     sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "6", job);
@@ -668,7 +668,7 @@ TEST_CASE("TrainJobs are counted by their state as they come, change and go") {
     CHECK(gone == std::vector<std::string>{"ns/a u2"});
     CHECK(counts() == std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 2});
 
-    sink(woken.cache.train_jobs()).listing();
-    sink(woken.cache.train_jobs()).synced("9");
+    sink(woken.cache.train_jobs()).begin_replace();
+    sink(woken.cache.train_jobs()).end_replace("9");
     CHECK(counts() == std::vector<std::size_t>(lifecycle::state_count));
 }

@@ -44,9 +44,9 @@ TEST_CASE("a namespace whose lists do not come keeps no other one waiting") {
     shop.submit("job", "late");
     shop.server.show(shop.cache, "ns");
     // The cache of TrainJobs is synced, that of JobSets is not.
-    for (const kube::Section& section : shop.cache.train_jobs().sections())
-        if (section.ns == "late")
-            section.sink.upsert({"late", "job"}, "1", *shop.server.find(train_jobs, {"late", "job"}));
+    for (const kube::Partition& partition : shop.cache.train_jobs().partitions())
+        if (partition.ns == "late")
+            partition.sink.upsert({"late", "job"}, "1", *shop.server.find(train_jobs, {"late", "job"}));
     shop.time.run_for(1min);
     CHECK(shop.server.find(job_sets, {"ns", "job"}));
     CHECK(!shop.server.find(job_sets, {"late", "job"}));

@@ -84,7 +84,7 @@ TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second
     Json runtime = *shop.server.find(cluster_training_runtimes, {"", "plain"});
     for (int change = 0; change < 100; ++change) {
         runtime["spec"]["ttlSecondsAfterFinished"] = 1'000 + change;
-        shop.cache.cluster_training_runtimes().sections()[0].sink.upsert(
+        shop.cache.cluster_training_runtimes().partitions()[0].sink.upsert(
             {"", "plain"}, std::to_string(1'000'000 + change), runtime, 500);
         shop.time.run_for(50ms);
     }

@@ -97,21 +97,21 @@ const Json* ModelServer::find(const kube::Resource& resource, const api::ObjectK
 }
 
 void ModelServer::show(controller::Cache& cache, std::string_view only) {
-    show(kube::resources::train_jobs, cache.train_jobs().sections(), only);
-    show(kube::resources::job_sets, cache.job_sets().sections(), only);
-    show(kube::resources::training_runtimes, cache.training_runtimes().sections(), only);
-    show(kube::resources::cluster_training_runtimes, cache.cluster_training_runtimes().sections(), only);
+    show(kube::resources::train_jobs, cache.train_jobs().partitions(), only);
+    show(kube::resources::job_sets, cache.job_sets().partitions(), only);
+    show(kube::resources::training_runtimes, cache.training_runtimes().partitions(), only);
+    show(kube::resources::cluster_training_runtimes, cache.cluster_training_runtimes().partitions(), only);
 }
 
-void ModelServer::show(const kube::Resource& resource, const std::vector<kube::Section>& sections,
+void ModelServer::show(const kube::Resource& resource, const std::vector<kube::Partition>& partitions,
                        std::string_view only) {
-    for (const auto& [ns, sink] : sections) {
+    for (const auto& [ns, sink] : partitions) {
         if (!ns.empty() && !kube::covers(only, ns)) continue;
-        sink.listing();
+        sink.begin_replace();
         for (const auto& [key, stored] : model_.all(kube::to_string(resource)))
             if (kube::covers(ns, key.ns))
                 sink.upsert(key, stored.version(), api::parse_json(*stored.text).value(),
                             stored.text->size());
-        sink.synced(std::to_string(model_.version()));
+        sink.end_replace(std::to_string(model_.version()));
     }
 }

@@ -35,7 +35,7 @@ public:
     /// nullptr if there is none; valid until the next change.
     const api::Json* find(const kube::Resource& resource, const api::ObjectKey& key) const;
 
-    /// Brings the caches up to date with what is stored; of sections of one namespace with that one only.
+    /// Brings the caches up to date with what is stored; of partitions of one namespace with that one only.
     void show(controller::Cache& cache, std::string_view only = {});
 
     /// "POST /api/v1/namespaces/ns/configmaps", without queries; reads and dry runs are left out.
@@ -61,7 +61,7 @@ public:
 private:
     void handle(const kube::Request& request);
     void as_user(const std::string& method, const std::string& target, const api::Json& body);
-    void show(const kube::Resource& resource, const std::vector<kube::Section>& sections,
+    void show(const kube::Resource& resource, const std::vector<kube::Partition>& partitions,
               std::string_view only);
 
     model::ApiModel model_{[this] { return now; }};

@@ -15,7 +15,7 @@ struct Relayed : Life {
     const Json* relay() const { return server.find(relays, key); }
 };
 
-kube::Sink& sink_of(const Cache::OwnedKind& kind) { return kind.objects->sections().at(0).sink; }
+kube::Sink& sink_of(const Cache::OwnedKind& kind) { return kind.objects->partitions().at(0).sink; }
 
 }  // namespace
 

@@ -104,7 +104,7 @@ Json with_backoff_limit(const Life& life) {
 TEST_CASE("a job whose volume claims were given defaults can be resumed") {
     WithClaims life;
     life.set_suspend(false);
-    CHECK_FALSE(life.pass().trouble);
+    CHECK_FALSE(life.pass().error);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     CHECK(life.job_set()["spec"]["volumeClaimPolicies"] == api::parse_json(claims_with_defaults).value());

@@ -85,7 +85,7 @@ TEST_CASE("what a plugin cannot see holds up neither the end of a job nor its de
         } else {
             life.finish_job_set();
         }
-        CHECK(life.pass().trouble);
+        CHECK(life.pass().error);
         CHECK(life.condition(late ? "Failed" : "Complete") ==
               (late ? "True/DeadlineExceeded" : "True/AllJobsCompleted"));
     }
@@ -99,8 +99,8 @@ TEST_CASE("what a plugin cannot see holds up nothing but its conditions", "[cond
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     CHECK(life.condition("SkyKnown").empty());
     const ReconcileResult report = life.pass();
-    REQUIRE(report.trouble);
-    CHECK(report.trouble->message == "try later");
+    REQUIRE(report.error);
+    CHECK(report.error->message == "try later");
     CHECK(report.requeue_after);
     life.server.refuse_read = {};
     life.pass();

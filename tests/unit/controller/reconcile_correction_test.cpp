@@ -167,7 +167,7 @@ TEST_CASE("a correction that comes before the status conflicts with it, and is w
         }
         return watch(request);
     };
-    CHECK(life.pass().trouble);
+    CHECK(life.pass().error);
     CHECK_FALSE(life.server.find(job_sets, key));
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     life.pass();

@@ -137,8 +137,8 @@ TEST_CASE("LimitRanges are listed, and what cannot be read ends the reconcile wi
         status = code;
         const ReconcileResult report = life.pass();
         CHECK(std::count(reads.begin(), reads.end(), limit_ranges_path) > 0);
-        REQUIRE(report.trouble);
-        CHECK(report.trouble->message == "try later");
+        REQUIRE(report.error);
+        CHECK(report.error->message == "try later");
         CHECK(life.condition("Created").empty());
         CHECK(life.group().is_null());
     }

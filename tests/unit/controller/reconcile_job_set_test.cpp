@@ -82,14 +82,14 @@ TEST_CASE("a JobSet of ours that the caches have not shown yet keeps its runtime
                 if (!request.target.starts_with(status_path)) return std::nullopt;
                 return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
             };
-            CHECK(life.pass().trouble);
+            CHECK(life.pass().error);
             life.server.refuse = {};
             const Json job_set = life.job_set();
             const Json stored = *life.server.find(config_maps, snapshot);
             if (!has_snapshot) life.server.erase(config_maps, snapshot);
             life.set_nodes(7);
 
-            CHECK_FALSE(life.pass().trouble);
+            CHECK_FALSE(life.pass().error);
             CHECK(life.has_read_job_set());
             CHECK(life.job_set() == job_set);
             CHECK((!has_snapshot || *life.server.find(config_maps, snapshot) == stored));

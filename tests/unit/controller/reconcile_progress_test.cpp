@@ -136,7 +136,7 @@ TEST_CASE("a Lease that cannot be read is retried, and holds up nothing else") {
                           .http_status = 403};
     };
     const ReconcileResult retried = life.look(0s);
-    CHECK(retried.trouble);
+    CHECK(retried.error);
     CHECK(retried.requeue_after == 1s);
     CHECK(life.condition("Failed").empty());
     life.finish_job_set();

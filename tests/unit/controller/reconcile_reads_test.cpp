@@ -23,7 +23,7 @@ TEST_CASE("suspending does not wait for a runtime that cannot be read") {
     life.server.take_writes();
     make_unreadable(life, runtime_path);
     life.set_suspend(true);
-    CHECK_FALSE(life.pass().trouble);
+    CHECK_FALSE(life.pass().error);
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -58,7 +58,7 @@ TEST_CASE("a JobSet is not created while the runtime cannot be read, and no cond
     Life life;
     make_unreadable(life, runtime_path);
     const auto report = life.pass();
-    CHECK(report.trouble);
+    CHECK(report.error);
     CHECK(report.requeue_after);
     CHECK(life.server.take_writes().empty());
     life.server.refuse_read = {};
@@ -100,7 +100,7 @@ TEST_CASE(
     life.server.now += 30s;
     life.server.take_writes();
     const auto report = life.pass();
-    CHECK(report.trouble);
+    CHECK(report.error);
     CHECK(report.requeue_after);
     CHECK(life.server.take_writes().empty());
 }
@@ -111,7 +111,7 @@ TEST_CASE("a running TrainJob stays as it is when its runtime and its snapshot a
     life.server.erase(cluster_training_runtimes, torch);
     life.server.erase(config_maps, snapshot);
     life.server.take_writes();
-    CHECK_FALSE(life.pass().trouble);
+    CHECK_FALSE(life.pass().error);
     CHECK(life.server.take_writes().empty());
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 
@@ -141,7 +141,7 @@ TEST_CASE("a job that was running when we came gets its snapshot, so that later 
     const Json stored = *life.server.find(config_maps, snapshot);
 
     life.set_nodes(7);
-    CHECK_FALSE(life.pass().trouble);
+    CHECK_FALSE(life.pass().error);
     CHECK(life.server.take_writes().empty());
     CHECK(*life.server.find(config_maps, snapshot) == stored);
 }
@@ -154,13 +154,13 @@ TEST_CASE("what keeps a running job's snapshot from being stored is trouble, and
         return api::Error{.code = api::Errc::forbidden, .message = "exceeded quota: few", .http_status = 403};
     };
     const auto report = life.pass();
-    CHECK(report.trouble);
+    CHECK(report.error);
     CHECK(report.requeue_after);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 
     life.server.refuse = nullptr;
     life.server.erase(cluster_training_runtimes, torch);
-    CHECK_FALSE(life.pass().trouble);
+    CHECK_FALSE(life.pass().error);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 

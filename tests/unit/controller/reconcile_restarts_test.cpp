@@ -80,7 +80,7 @@ TEST_CASE("a schema without the numbers of restarts keeps no reconcile busy", "[
         return api::Error{.code = api::Errc::unavailable, .message = "busy"};
     };
     restart(life, 1, 1);
-    CHECK_FALSE(life.pass().trouble);
+    CHECK_FALSE(life.pass().error);
     CHECK(writes == 1);
     CHECK(life.condition("Suspended") == "True/Suspended");
 }

@@ -17,7 +17,7 @@ TEST_CASE("a second pass over a settled TrainJob writes nothing") {
     Life life;
     life.pass();
     life.server.take_writes();
-    CHECK(!life.pass().trouble);
+    CHECK(!life.pass().error);
     CHECK(life.server.take_writes().empty());
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("a lost status write ends the reconcile in trouble and tells no event"
         return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
     };
     const auto report = life.pass();
-    CHECK(report.trouble);
+    CHECK(report.error);
     CHECK(report.requeue_after);
     REQUIRE(life.log_lines.size() == 1);
     CHECK_THAT(life.log_lines[0], Catch::Contains("JobSet created"));
@@ -284,7 +284,7 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
     const auto report = life.pass();
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
     CHECK(report.requeue_after);
-    CHECK(report.trouble);
+    CHECK(report.error);
     CHECK_THAT(life.log_lines.back(), Catch::Contains("JobSetDeleted"));
 }
 

@@ -61,7 +61,7 @@ struct Watch {
         const std::string text = std::to_string(++version);
         job["metadata"]["resourceVersion"] = text;
         job["metadata"]["managedFields"] = Json::array({Json::object({{"time", text}})});
-        cache.train_jobs().sections().front().sink.upsert({"ns", "job"}, text, std::move(job), 1000);
+        cache.train_jobs().partitions().front().sink.upsert({"ns", "job"}, text, std::move(job), 1000);
         return enqueued;
     }
     std::string bytes() { return std::string(cache.train_jobs().find({"ns", "job"})->object.bytes()); }

@@ -19,7 +19,7 @@ std::string reported(bool report_first_success, const std::string& attempts) {
                                                   : refusal(0, Errc::unavailable);
         switch (transitions.note(attempt == '.' ? nullptr : &error)) {
             case kube::ErrorTransitions::Transition::none: all += ' '; break;
-            case kube::ErrorTransitions::Transition::trouble: all += attempt; break;
+            case kube::ErrorTransitions::Transition::failing: all += attempt; break;
             case kube::ErrorTransitions::Transition::over: all += '.'; break;
         }
     }

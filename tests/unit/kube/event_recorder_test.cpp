@@ -20,7 +20,7 @@ TEST_CASE("events are sent in the background, and errors do not affect the calle
                  CHECK(regarding.uid == "u");
                  dropped.push_back(text.reason + ": " + error.message);
              },
-         .trouble = [&](const api::Error* error) { reported.push_back(error ? error->message : "over"); }});
+         .error = [&](const api::Error* error) { reported.push_back(error ? error->message : "over"); }});
     const kube::Regarding job = {.api_version = "v", .kind = "TrainJob", .key = {"ns", "job"}, .uid = "u"};
     const auto methods = [&] {
         std::string all;

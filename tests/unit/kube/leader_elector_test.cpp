@@ -37,7 +37,7 @@ struct Process {
                   {.started = [this] { reported.push_back("started"); },
                    .stopped = [this] { reported.push_back("stopped"); },
                    .observed = [this](const std::string& holder) { reported.push_back("holder " + holder); },
-                   .trouble =
+                   .error =
                        [this](const api::Error* error) {
                            reported.push_back(error ? "trouble " + error->message : "trouble is over");
                        }}) {

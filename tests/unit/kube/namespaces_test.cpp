@@ -25,7 +25,7 @@ TEST_CASE("without --namespaces all namespaces are watched", "[kube]") {
     CHECK(!namespaces.is_limited());
     CHECK(namespaces.contains("a"));
     CHECK(namespaces.contains(""));
-    CHECK(namespaces.sections() == Names{""});
+    CHECK(namespaces.partitions() == Names{""});
     const auto help = parse(namespaces, {"--help"});
     CHECK(help.find("--namespaces LIST") != std::string::npos);
     CHECK(help.find("after all (default") == std::string::npos);
@@ -37,7 +37,7 @@ TEST_CASE("with --namespaces only those are watched", "[kube]") {
         kube::Namespaces namespaces;
         CHECK(parse(namespaces, arguments) == "ok");
         CHECK(namespaces.is_limited());
-        CHECK(namespaces.sections() == Names{"team-a", "b2"});
+        CHECK(namespaces.partitions() == Names{"team-a", "b2"});
         CHECK(namespaces.contains("b2"));
         for (const char* other : {"", "b", "team-a,b2", "kube-system"}) CHECK(!namespaces.contains(other));
         CHECK(to_string(namespaces) == "team-a, b2");

@@ -7,14 +7,14 @@
 /// Records its calls, one word each: "listing", "+ns/name@7", "-ns/name@8", "synced@9", ">10".
 class RecordingSink final : public kube::Sink {
 public:
-    void listing() override { reported.push_back("listing"); }
+    void begin_replace() override { reported.push_back("listing"); }
     void upsert(const api::ObjectKey& key, const std::string& version, api::Json, std::size_t) override {
         reported.push_back("+" + to_string(key) + "@" + version);
     }
-    void removed(const api::ObjectKey& key, const std::string& version) override {
+    void remove(const api::ObjectKey& key, const std::string& version) override {
         reported.push_back("-" + to_string(key) + "@" + version);
     }
-    void synced(const std::string& version) override { reported.push_back("synced@" + version); }
+    void end_replace(const std::string& version) override { reported.push_back("synced@" + version); }
     void bookmark(const std::string& version) override { reported.push_back(">" + version); }
 
     /// Returns the record and clears it.

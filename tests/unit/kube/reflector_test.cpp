@@ -24,8 +24,8 @@ struct Fixture {
         clock,
         sink,
         {.resource = kube::resources::train_jobs},
-        [this](const kube::Scope& scope, const api::Error* trouble) {
-            changes.push_back(to_string(scope.resource) + ": " + (trouble ? trouble->message : "works"));
+        [this](const kube::Scope& scope, const api::Error* error) {
+            changes.push_back(to_string(scope.resource) + ": " + (error ? error->message : "works"));
         }};
     boost::asio::cancellation_signal stop;
     bool ended = false;

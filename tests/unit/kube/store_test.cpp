@@ -39,22 +39,22 @@ struct Fixture {
                         (before ? std::string(before->object.uid()) + "=" + before->index.color : "-") + ">" +
                         (after ? std::string(after->object.uid()) + "=" + after->index.color : "-"));
                 },
-                namespaces, [this](const std::string& section) { lists.push_back(section); }};
+                namespaces, [this](const std::string& partition) { lists.push_back(partition); }};
 
     explicit Fixture(kube::Namespaces of = {}) : namespaces(std::move(of)) {}
-    // What a reflector of that section would store.
-    kube::Sink& sink(const std::string& section = "") {
-        for (const kube::Section& each : store.sections())
-            if (each.ns == section) return each.sink;
-        throw std::logic_error("no such section: " + section);
+    // What a reflector of that partition would store.
+    kube::Sink& sink(const std::string& partition = "") {
+        for (const kube::Partition& each : store.partitions())
+            if (each.ns == partition) return each.sink;
+        throw std::logic_error("no such partition: " + partition);
     }
     std::vector<std::string> take() { return std::exchange(reported, {}); }
     // With object a at version 5 and b at 6, complete at 9.
     Fixture& settled() {
-        sink().listing();
+        sink().begin_replace();
         sink().upsert(a, "5", object("ua", "red"));
         sink().upsert(b, "6", object("ub", "blue"));
-        sink().synced("9");
+        sink().end_replace("9");
         take();
         return *this;
     }
@@ -67,11 +67,11 @@ using Reports = std::vector<std::string>;
 TEST_CASE("a store has bytes, indexes and versions", "[kube]") {
     Fixture fixture;
     CHECK(!fixture.store.is_synced("ns"));
-    fixture.sink().listing();
+    fixture.sink().begin_replace();
     fixture.sink().upsert(a, "5", object("ua", "red"));
     CHECK(!fixture.store.is_synced("ns"));
     CHECK(!fixture.store.has_seen("ns", "5"));
-    fixture.sink().synced("9");
+    fixture.sink().end_replace("9");
     CHECK(fixture.store.is_synced("ns"));
     CHECK(fixture.reported == Reports{"a:->ua=red"});
     const auto* entry = fixture.store.find(a);
@@ -104,10 +104,10 @@ TEST_CASE("a store reports changes", "[kube]") {
         CHECK(store.find(a)->index.color == "red");
     }
     SECTION("removed") {
-        sink.removed(a, "11");
+        sink.remove(a, "11");
         CHECK(fixture.reported == Reports{"a:ua=red>-"});
         CHECK(!store.find(a));
-        sink.removed(a, "11");
+        sink.remove(a, "11");
         CHECK(fixture.reported.size() == 1);
     }
     SECTION("replaced by another object of the same name, without an event") {
@@ -133,25 +133,25 @@ TEST_CASE("an object that is missing in a later list is removed", "[kube]") {
     fixture.settled();
     auto& store = fixture.store;
     kube::Sink& sink = fixture.sink();
-    sink.listing();
+    sink.begin_replace();
     SECTION("and an unchanged one is not reported") {
         sink.upsert(b, "6", object("ub", "blue"));
         CHECK(fixture.take().empty());
-        sink.synced("20");
+        sink.end_replace("20");
         CHECK(fixture.reported == Reports{"a:ua=red>-"});
         CHECK(store.lists("ns") == 2);
     }
     SECTION("only once the list is complete") {
         sink.upsert(b, "6", object("ub", "blue"));
-        sink.listing();
+        sink.begin_replace();
         sink.upsert(a, "5", object("ua", "red"));
         CHECK(store.size() == 2);
-        sink.synced("20");
+        sink.end_replace("20");
         CHECK(fixture.reported == Reports{"b:ub=blue>-"});
     }
     SECTION("even if the list is older: the server was restored") {
         sink.upsert(a, "3", object("ua", "green"));
-        sink.synced("4");
+        sink.end_replace("4");
         CHECK(fixture.reported == Reports{"a:ua=red>ua=green", "b:ub=blue>-"});
         CHECK(!store.has_seen("ns", "9"));
         CHECK(store.has_seen("ns", "4"));
@@ -167,7 +167,7 @@ TEST_CASE("a store returns the version up to which it has seen changes", "[kube]
     CHECK(!store.has_seen("ns", "10"));
     sink.upsert(a, "10", object("ua", "green"));
     CHECK(store.has_seen("ns", "10"));
-    sink.removed(a, "12");
+    sink.remove(a, "12");
     CHECK(store.has_seen("ns", "12"));
     sink.upsert({"ns", "c"}, "13", object("uc", "grey"));  // also of objects that it skips
     CHECK(store.has_seen("ns", "13"));
@@ -188,21 +188,21 @@ TEST_CASE("for_each() visits all entries", "[kube]") {
     CHECK((names == "aua bub " || names == "bub aua "));
 }
 
-TEST_CASE("sections are listed and forgotten independently", "[kube]") {
+TEST_CASE("partitions are listed and forgotten independently", "[kube]") {
     Fixture fixture(kube::Namespaces({"ns", "other"}));
     const api::ObjectKey c = {"other", "c"};
-    CHECK(fixture.store.sections().size() == 2);
-    fixture.sink("ns").listing();
+    CHECK(fixture.store.partitions().size() == 2);
+    fixture.sink("ns").begin_replace();
     fixture.sink("ns").upsert(a, "5", object("ua", "red"));
-    fixture.sink("other").listing();
+    fixture.sink("other").begin_replace();
     fixture.sink("other").upsert(c, "7", object("uc", "blue"));
-    fixture.sink("ns").synced("9");
+    fixture.sink("ns").end_replace("9");
     CHECK(fixture.store.is_synced("ns"));
     CHECK(!fixture.store.is_synced("other"));
     CHECK(fixture.store.has_seen("ns", "9"));
     CHECK(!fixture.store.has_seen("other", "7"));
     CHECK(fixture.lists == Reports{"ns"});
-    fixture.sink("other").synced("8");
+    fixture.sink("other").end_replace("8");
     CHECK(fixture.store.is_synced("other"));
     CHECK(fixture.store.has_seen("other", "8"));
     CHECK(!fixture.store.has_seen("other", "9"));
@@ -212,8 +212,8 @@ TEST_CASE("sections are listed and forgotten independently", "[kube]") {
     fixture.take();
 
     SECTION("a new list") {
-        fixture.sink("ns").listing();
-        fixture.sink("ns").synced("20");
+        fixture.sink("ns").begin_replace();
+        fixture.sink("ns").end_replace("20");
         CHECK(fixture.take() == Reports{"a:ua=red>-"});
         CHECK(fixture.store.find(c));
         CHECK(fixture.store.lists("ns") == 2);
@@ -221,12 +221,12 @@ TEST_CASE("sections are listed and forgotten independently", "[kube]") {
         CHECK(fixture.lists == Reports{"ns", "other", "ns"});
     }
     SECTION("a list that is interrupted") {
-        fixture.sink("ns").listing();
+        fixture.sink("ns").begin_replace();
         fixture.sink("other").upsert(c, "30", object("uc", "green"));
         CHECK(fixture.take() == Reports{"c:uc=blue>uc=green"});
         CHECK(fixture.store.has_seen("other", "30"));
         fixture.sink("other").upsert(
-            c, "29", object("uc", "red"));  // an old version, although the other section lists
+            c, "29", object("uc", "red"));  // an old version, although the other partition lists
         CHECK(fixture.take().empty());
     }
     SECTION("a walk") {
@@ -237,7 +237,7 @@ TEST_CASE("sections are listed and forgotten independently", "[kube]") {
         fixture.store.for_each_in("other", note);
         CHECK(names == "acc");
     }
-    SECTION("a namespace outside of all sections is never synced") {
+    SECTION("a namespace outside of all partitions is never synced") {
         CHECK(!fixture.store.find({"third", "a"}));
         CHECK(!fixture.store.is_synced("third"));
         CHECK(!fixture.store.has_seen("third", "1"));
@@ -245,7 +245,7 @@ TEST_CASE("sections are listed and forgotten independently", "[kube]") {
     }
 }
 
-TEST_CASE("one section covers all namespaces and cluster-scoped objects", "[kube]") {
+TEST_CASE("one partition covers all namespaces and cluster-scoped objects", "[kube]") {
     Fixture fixture;
     fixture.settled();
     CHECK(fixture.lists == Reports{""});

@@ -120,7 +120,7 @@ TEST_CASE("a watch resumes from the last version seen", "[kube]") {
         story.line(event("MODIFIED", "a", "12"));
         story.now += 5s;
         story.failed(refusal(0, Errc::unavailable));
-        CHECK(!story.machine.trouble());
+        CHECK(!story.machine.error());
         CHECK(story.next() == "watch " + watching_from("12"));
     }
     SECTION("a broken line changes nothing") {
@@ -141,7 +141,7 @@ TEST_CASE("watches that end at once are not reopened at once", "[kube]") {
         CHECK(story.next() == "watch " + watching_from("9"));
         story.machine.opened(story.sink);
     }
-    CHECK(!story.machine.trouble());
+    CHECK(!story.machine.error());
     story.line(event("MODIFIED", "a", "10"));  // an event resets the backoff
     story.machine.closed(story.now + 20ms);
     CHECK(story.next() == "pause 500");
@@ -161,7 +161,7 @@ TEST_CASE("a version that is too old or too new causes a list", "[kube]") {
     SECTION("the server is behind the watch") {
         story.refused(error_event(504, "Timeout", "Too large resource version: 9, current: 3"));
     }
-    CHECK(!story.machine.trouble());  // part of normal operation
+    CHECK(!story.machine.error());  // part of normal operation
     CHECK(story.next() == "pause 500");
     CHECK(story.next() == "watch " + streaming);
     story.machine.opened(story.sink);
@@ -188,7 +188,7 @@ TEST_CASE("a server without streamed lists gets requests for pages from then on"
     const auto status = GENERATE(400, 422);
     REQUIRE(story.next() == "watch " + streaming);
     story.failed(refusal(status, Errc::invalid));
-    CHECK(!story.machine.trouble());
+    CHECK(!story.machine.error());
 
     CHECK(story.next() == "list " + base + "limit=500");
     story.machine.page(page(item("a", "1") + "," + item("b", "2"), "t/k="), story.sink);
@@ -234,16 +234,16 @@ TEST_CASE("pages", "[kube]") {
     }
     SECTION("failed pages are requested again") {
         story.failed(refusal(0, Errc::unavailable));
-        CHECK(story.machine.trouble());
+        CHECK(story.machine.error());
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=500&continue=token");
         story.machine.page(page(item("b", "2")), story.sink);
         CHECK(story.sink.take() == Reports{"+ns/b@2", "synced@9"});
-        CHECK(!story.machine.trouble());
+        CHECK(!story.machine.error());
     }
     SECTION("invalid pages start again") {
         story.machine.page("{\"items\":[", story.sink);
-        CHECK(story.machine.trouble());
+        CHECK(story.machine.error());
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=500");
     }
@@ -252,7 +252,7 @@ TEST_CASE("pages", "[kube]") {
             story.failed({.code = Errc::too_large});
             CHECK(story.next() == "list " + base + "limit=" + limit + "&continue=token");
         }
-        CHECK(!story.machine.trouble());
+        CHECK(!story.machine.error());
         story.machine.page(page(item("b", "2")), story.sink);
         CHECK(story.next() == "watch " + watching_from("9"));
         story.machine.opened(story.sink);
@@ -271,14 +271,14 @@ TEST_CASE("pages", "[kube]") {
             CHECK(story.sink.take().empty());
             CHECK(story.next() == "list " + base + "limit=" + limit + "&continue=token");
         }
-        CHECK(!story.machine.trouble());
+        CHECK(!story.machine.error());
         story.machine.page(page(dense(250'000)), story.sink);
         CHECK(story.machine.synced());
     }
     SECTION("a page of one object that is too large is an error") {
         for (int i = 0; i < 4; ++i) story.failed({.code = Errc::too_large}), story.next();
         story.failed({.code = Errc::too_large});
-        CHECK(story.machine.trouble());
+        CHECK(story.machine.error());
         CHECK(story.next() == "pause 500");
     }
     SECTION("items without a name are skipped") {
@@ -293,7 +293,7 @@ TEST_CASE("an interrupted streamed list starts again", "[kube]") {
     story.machine.opened(story.sink);
     story.line(event("ADDED", "a", "5"));
     story.failed(refusal(0, Errc::unavailable, "connection reset"));
-    CHECK(story.machine.trouble());
+    CHECK(story.machine.error());
     CHECK(story.next() == "pause 500");
     CHECK(story.next() == "watch " + streaming);
     story.machine.opened(story.sink);
@@ -332,13 +332,13 @@ TEST_CASE("errors are retried for ever, with increasing pauses", "[kube]") {
                                      "pause 15000", "pause 15000"}) {
                 CHECK(story.next() == "watch " + streaming);
                 story.failed(c.error);
-                REQUIRE(story.machine.trouble());
-                CHECK(story.machine.trouble()->code == c.error.code);
+                REQUIRE(story.machine.error());
+                CHECK(story.machine.error()->code == c.error.code);
                 CHECK(story.next() == want);
             }
             CHECK(story.next() == "watch " + streaming);
             story.machine.opened(story.sink);
-            CHECK(!story.machine.trouble());
+            CHECK(!story.machine.error());
         }
     }
 }

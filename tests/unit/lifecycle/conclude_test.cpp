@@ -257,11 +257,11 @@ TEST_CASE("a status that could not be written counts as a failed reconcile", "[c
     CHECK(text(failed.events) == "Normal JobSetDeleted");
     CHECK(failed.requeue_after == 1s);
     CHECK(failed.retry_state ==
-          RetryState{.failures = 1, .trouble_since = start + 90s, .waits_until = start + 91s});
+          RetryState{.failures = 1, .errors_since = start + 90s, .waits_until = start + 91s});
 
     Observed to_suspend = running();
     to_suspend.job->suspend = true;
-    to_suspend.retry_state = {.failures = 3, .trouble_since = start};
+    to_suspend.retry_state = {.failures = 3, .errors_since = start};
     const Conclusion transition =
         after_failed_status_write(conclude_after(to_suspend, 90s), to_suspend, lost_connection, start + 90s);
     CHECK_FALSE(transition.decide_again);
@@ -269,7 +269,7 @@ TEST_CASE("a status that could not be written counts as a failed reconcile", "[c
     CHECK(transition.events[0].note == "TrainJob default/job status: connection reset");
     CHECK(
         transition.retry_state ==
-        RetryState{.failures = 4, .trouble_since = start, .warned = start + 90s, .waits_until = start + 98s});
+        RetryState{.failures = 4, .errors_since = start, .warned = start + 90s, .waits_until = start + 98s});
     CHECK(transition.requeue_after == 8s);
 
     // An end that waits to be written is no reason to hurry a server that asked for a pause.
@@ -291,12 +291,12 @@ TEST_CASE("a JobSet that is built again is reported", "[conclude]") {
     Observed observed = running();
     observed.job_set.reset();
     const Outcome applied = {.job_set_written = true,
-                             .remarks = {warning_event("GPUCountUnknown", "claim c")}};
+                             .events = {warning_event("GPUCountUnknown", "claim c")}};
     CHECK(text(conclude_after(observed, 10s, applied).events) ==
           "Warning JobSetRecreated, Warning GPUCountUnknown");
     CHECK(text(conclude_after(observed, 10s, refused(lost_connection)).events).empty());
-    // The build's remarks come again with every pass; they are reported when they take effect.
-    CHECK(conclude_after(running(), 10s, {.remarks = applied.remarks}).events.empty());
+    // The build's events come again with every pass; they are reported when they take effect.
+    CHECK(conclude_after(running(), 10s, {.events = applied.events}).events.empty());
 }
 
 TEST_CASE("a suspended JobSet that must be made anew", "[conclude]") {

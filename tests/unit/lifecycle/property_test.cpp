@@ -40,7 +40,7 @@ public:
         if (maybe(70)) observed.job_set = job_set(job);
         if (maybe()) observed.ttl = ttls_[below(std::size(ttls_))];
         observed.retry_state = {.failures = below(12)};
-        if (maybe()) observed.retry_state.trouble_since = time();
+        if (maybe()) observed.retry_state.errors_since = time();
         return observed;
     }
 

@@ -95,7 +95,7 @@ TEST_CASE("a success ends what was said of errors", "[trouble]") {
         story.pass({.job_set_written = true});
         CHECK(story.says() == "Created=True/JobsCreationSucceeded");
         CHECK(story.observed.retry_state.failures == 0);
-        CHECK_FALSE(story.observed.retry_state.trouble_since);
+        CHECK_FALSE(story.observed.retry_state.errors_since);
     }
     SECTION("or not there, if it is for failures only") {
         story.pass({.job_set_written = true}, {CreatedCondition::on_failure});

@@ -98,7 +98,7 @@ TEST_CASE("a store is filled as by a watch, with UIDs", "[offline]") {
     fixture.server.put(config_maps, json(R"({"metadata":{"name":"job","namespace":"ns"}})"));
     struct Facts {};
     kube::Store<Facts> store([](Json&) { return Facts(); }, [](const auto&, auto*, auto*) {});
-    fixture.server.show(job_sets, store.sections());
+    fixture.server.show(job_sets, store.partitions());
     CHECK(store.is_synced("ns"));
     REQUIRE(store.size() == 1);
     CHECK(!store.find(key)->object.uid().empty());

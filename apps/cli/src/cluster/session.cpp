@@ -7,7 +7,7 @@
 
 namespace cli {
 
-std::string remark(std::string_view command, std::string_view text) {
+std::string log_line(std::string_view command, std::string_view text) {
     std::string line = "kubectl trainjob ";
     line.append(command).append(": ").append(text);
     // Keeps the text on one line.
@@ -38,7 +38,7 @@ api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::stri
     if (thrown) std::rethrow_exception(thrown);
     if (outcome) return std::move(*outcome);
     const bool is_usage = outcome.error().code == api::Errc::invalid && outcome.error().http_status == 0;
-    return net::Output{.err = remark(command, api::describe(outcome.error())), .status = is_usage ? 2 : 1};
+    return net::Output{.err = log_line(command, api::describe(outcome.error())), .status = is_usage ? 2 : 1};
 }
 
 api::Result<> check_interval(std::chrono::milliseconds interval) {

@@ -24,7 +24,7 @@ api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::stri
                                       const std::function<kube::Async<net::Output>(Session&)>& body);
 
 /// Returns "kubectl trainjob COMMAND: text" as a line.
-std::string remark(std::string_view command, std::string_view text);
+std::string log_line(std::string_view command, std::string_view text);
 
 /// Checks --interval: fails below 100 ms.
 api::Result<> check_interval(std::chrono::milliseconds interval);

@@ -55,7 +55,7 @@ private:
 // A watch waits until the cluster answers again.
 kube::Async<net::Output> show(Session& session, api::ObjectKey key, const ExplainSettings& settings) {
     Printer printer(settings.watch);
-    std::string trouble;
+    std::string error;
     for (bool again = false;; again = true) {
         const auto seen = co_await collect(session.server, key, settings.lease);
         if (seen && settings.format != ExplainFormat::text) {
@@ -64,15 +64,15 @@ kube::Async<net::Output> show(Session& session, api::ObjectKey key, const Explai
             net::Output output = {.out = is_json ? api::to_json(document) + "\n" : api::to_yaml(document)};
             co_return std::move(output);
         } else if (seen) {
-            trouble.clear();
+            error.clear();
             if (!printer.print(*seen, session.now()))
                 co_return api::Error{.message = "the output cannot be written"};
         } else if (again && seen.error().code == api::Errc::not_found) {
             co_return net::Output{.out = "\nTrainJob " + to_string(key) + " is gone\n"};
         } else if (!again || seen.error().code != api::Errc::unavailable) {
             co_return seen.error();
-        } else if (std::exchange(trouble, api::describe(seen.error())) != api::describe(seen.error())) {
-            std::fputs(remark("explain", trouble + "; trying again").c_str(), stderr);
+        } else if (std::exchange(error, api::describe(seen.error())) != api::describe(seen.error())) {
+            std::fputs(log_line("explain", error + "; trying again").c_str(), stderr);
         }
         if (!settings.watch) co_return net::Output{};
         co_await session.clock.sleep_until(session.clock.now() + settings.interval);

@@ -33,7 +33,7 @@ kube::Async<net::Output> show(Session& session, const ListSettings& settings) {
     if (!settings.runtime.empty())
         std::erase_if(*jobs, [&](const Brief& job) { return job.runtime != settings.runtime; });
     net::Output output;
-    for (const std::string& note : notes) output.err += remark("list", "note: " + note);
+    for (const std::string& note : notes) output.err += log_line("list", "note: " + note);
     const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;
     if (jobs->empty() && is_table)
         output.err += settings.all_namespaces ? "No TrainJobs found\n"

@@ -97,7 +97,7 @@ kube::Async<net::Output> watch_list(Session& session, const ListSettings& settin
     if (!jobs) co_return jobs.error();
     std::erase_if(*jobs, [&](const Brief& job) { return !wanted(job); });
     if (auto read = co_await read_ready_nodes(session.server, *jobs, notes); !read) co_return read.error();
-    for (const std::string& note : notes) std::fputs(remark("list", "note: " + note).c_str(), stderr);
+    for (const std::string& note : notes) std::fputs(log_line("list", "note: " + note).c_str(), stderr);
 
     const auto transform = [&](api::Json& object) {
         Brief brief = brief_of(std::move(object), *runtimes);
@@ -110,7 +110,8 @@ kube::Async<net::Output> watch_list(Session& session, const ListSettings& settin
     BriefStore store(transform, ignore, sections);
     kube::Scope scope = {
         .resource = kube::resources::train_jobs, .ns = ns, .label_selector = settings.selector};
-    kube::Reflector reflector(session.server, session.clock, store.sections().front().sink, std::move(scope));
+    kube::Reflector reflector(session.server, session.clock, store.partitions().front().sink,
+                              std::move(scope));
     auto printed = print_changes(session, settings, store, ns, std::move(*jobs));
     // Ends the reflector together with the printing.
     auto ended = co_await (reflector.run() || std::move(printed));

@@ -151,7 +151,7 @@ private:
     void blame(const LogSource& source, const api::Error& error) {
         if (leaving_) return;  // it was cancelled
         failed_ = true;
-        remarks_ += remark("logs", source.pod + ": " + api::describe(error));
+        remarks_ += log_line("logs", source.pod + ": " + api::describe(error));
     }
 
     // The line with the earliest time comes first.

@@ -32,7 +32,7 @@ kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& setti
         if (done) {
             output.out += line + ", deleted\n";
         } else if (done.error().code != api::Errc::not_found) {
-            output.err += remark("delete", api::describe(advised(done.error(), job.key)));
+            output.err += log_line("delete", api::describe(advised(done.error(), job.key)));
             output.status = 1;
         }
     }

@@ -28,17 +28,17 @@ Json as_created(Json job, api::Time now) {
 }
 
 void show_all(const offline::DocumentServer& server, controller::Cache& cache) {
-    server.show(resources::train_jobs, cache.train_jobs().sections());
-    server.show(resources::job_sets, cache.job_sets().sections());
-    server.show(resources::training_runtimes, cache.training_runtimes().sections());
-    server.show(resources::cluster_training_runtimes, cache.cluster_training_runtimes().sections());
+    server.show(resources::train_jobs, cache.train_jobs().partitions());
+    server.show(resources::job_sets, cache.job_sets().partitions());
+    server.show(resources::training_runtimes, cache.training_runtimes().partitions());
+    server.show(resources::cluster_training_runtimes, cache.cluster_training_runtimes().partitions());
     for (const controller::Cache::OwnedKind& kind : cache.owned_kinds())
-        server.show(kind.resource, kind.objects->sections());
+        server.show(kind.resource, kind.objects->partitions());
 }
 
 // The result of a reconcile that could not do its work; some of it is no error for the controller.
-std::optional<api::Error> trouble_of(const controller::ReconcileResult& report, const api::TrainJob& after) {
-    if (report.trouble) return report.trouble;
+std::optional<api::Error> error_of(const controller::ReconcileResult& report, const api::TrainJob& after) {
+    if (report.error) return report.error;
     for (const api::Condition& condition : after.conditions) {
         const bool failed = condition.type == api::condition::failed && condition.is_true();
         const bool not_created = condition.type == api::condition::created && !condition.is_true();
@@ -67,9 +67,9 @@ Rendering render_train_job(offline::DocumentServer server, const api::ObjectKey&
     offline::run_to_end(context, run());
 
     const api::TrainJob after = api::parse_train_job(*server.find(resources::train_jobs, train_job));
-    Rendering rendering = {.objects = server.written(), .trouble = trouble_of(report, after)};
+    Rendering rendering = {.objects = server.written(), .error = error_of(report, after)};
     rendering.is_managed_by_others = !after.managed_by.empty() && after.managed_by != api::managed_by_us;
-    if (rendering.trouble) return rendering;
+    if (rendering.error) return rendering;
     for (const Json& event : server.events())
         if (event["type"].as_string() == "Warning")
             rendering.warnings.push_back(std::string(event["reason"].as_string()) + ": " +

@@ -14,7 +14,7 @@ struct Rendering {
     std::vector<std::string> warnings = {};
     /// Why the JobSet was not created. Its field is a path in the TrainJob or, as the text states, in its
     /// runtime.
-    std::optional<api::Error> trouble = {};
+    std::optional<api::Error> error = {};
     bool is_managed_by_others = false;  ///< nothing is done then
 };
 

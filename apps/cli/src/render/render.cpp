@@ -55,9 +55,9 @@ std::string hint(const InputObject& job, const offline::DocumentServer& server,
 void add(const InputObject& job, const offline::DocumentServer& server, const std::vector<InputObject>& all,
          const runtime::Pipeline& pipeline, Rendered& rendered) {
     Rendering one = render_train_job(server, job.key, pipeline);
-    if (one.trouble)
-        return rendered.fail(job.document->place(one.trouble->field) + ": " + job.name() +
-                             " would not be built: " + describe(*one.trouble) + hint(job, server, all));
+    if (one.error)
+        return rendered.fail(job.document->place(one.error->field) + ": " + job.name() +
+                             " would not be built: " + describe(*one.error) + hint(job, server, all));
     for (const std::string& warning : one.warnings)
         rendered.remarks += job.document->place() + ": warning: " + job.name() + ": " + warning + "\n";
     if (one.is_managed_by_others)

@@ -35,13 +35,13 @@ kube::Async<net::Output> change(Session& session, const SuspendSettings& setting
             kube::Request request = patch_of(job, suspend);
             auto done = co_await session.server.send(std::move(request));
             if (!done) {
-                output.err += remark(command, api::describe(advised(done.error(), job.key)));
+                output.err += log_line(command, api::describe(advised(done.error(), job.key)));
                 output.status = 1;
                 continue;
             }
         }
         if (what.step == Suspension::Step::refuse) {
-            output.err += remark(command, to_string(job.key) + " " + what.text);
+            output.err += log_line(command, to_string(job.key) + " " + what.text);
             output.status = 1;
         } else {
             output.out += printed_name(job) + " " + what.text + "\n";

@@ -60,7 +60,7 @@ public:
                 continue;
             }
             if (!jobs) co_return jobs.error();
-            trouble_.clear();
+            last_error_.clear();
             if (auto counted = co_await take(std::move(*jobs)); !counted) co_return counted.error();
         }
         co_return net::Output{.status = static_cast<int>(worst_)};
@@ -101,14 +101,14 @@ private:
     net::Output timed_out() const {
         std::string names;
         for (const auto& [key, uid] : waited_) names += (names.empty() ? "" : ", ") + to_string(key);
-        return {.err = remark("wait", "after " + net::show_option(settings_.timeout) +
-                                          " of --timeout, these still wait: " + names),
+        return {.err = log_line("wait", "after " + net::show_option(settings_.timeout) +
+                                            " of --timeout, these still wait: " + names),
                 .status = static_cast<int>(Outcome::timeout)};
     }
 
-    void note(const std::string& trouble) {
-        if (std::exchange(trouble_, trouble) != trouble)
-            std::fputs(remark("wait", trouble + "; trying again").c_str(), stderr);
+    void note(const std::string& error) {
+        if (std::exchange(last_error_, error) != error)
+            std::fputs(log_line("wait", error + "; trying again").c_str(), stderr);
     }
 
     Session& session_;
@@ -116,7 +116,7 @@ private:
     kube::SteadyTime end_;
     std::map<api::ObjectKey, std::string> waited_ = {};  // with their UIDs
     Outcome worst_ = Outcome::reached;
-    std::string trouble_ = {};
+    std::string last_error_ = {};
 };
 
 kube::Async<net::Output> wait_in(Session& session, const WaitSettings& settings) {

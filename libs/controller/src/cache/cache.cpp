@@ -163,7 +163,7 @@ Cache::Cache(OnChange enqueue, kube::Namespaces namespaces, const runtime::Pipel
       job_sets_(
           transform_job_set,
           [this](const auto& key, auto* before, auto* after) { enqueue_owner(key, before, after); },
-          namespaces_, [this](const auto& section) { enqueue_jobs_without_job_set(section); }),
+          namespaces_, [this](const auto& partition) { enqueue_jobs_without_job_set(partition); }),
       training_runtimes_(
           [this](Json& object) { return transform_runtime(object); },
           [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); },
@@ -184,7 +184,7 @@ void Cache::watch_owned_kind(const runtime::Plugin& plugin, const api::Resource&
              transform_owned,
              [this](const auto& key, auto* before, auto* after) { enqueue_owner_of(key, before, after); },
              namespaces_,
-             [this, index](const auto& section) { enqueue_suspended_without(index, section); })});
+             [this, index](const auto& partition) { enqueue_suspended_without(index, partition); })});
 }
 
 std::optional<Cache::RuntimeIndex> Cache::transform_runtime(Json& object) const {
@@ -280,9 +280,9 @@ bool Cache::synced(std::string_view ns) const {
 }
 
 bool Cache::synced_somewhere() const {
-    const auto& sections = namespaces_.sections();
-    return std::any_of(sections.begin(), sections.end(),
-                       [this](const std::string& section) { return synced(section); });
+    const auto& partitions = namespaces_.partitions();
+    return std::any_of(partitions.begin(), partitions.end(),
+                       [this](const std::string& partition) { return synced(partition); });
 }
 
 void Cache::count(const TrainJobIndex& index, bool added) {
@@ -311,8 +311,8 @@ void Cache::enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* befo
         on_change_(job_set, change_of(Change::Of::job_set, after));
 }
 
-void Cache::enqueue_jobs_without_job_set(const std::string& section) {
-    train_jobs_.for_each_in(section, [&](const api::ObjectKey& job, const auto& entry) {
+void Cache::enqueue_jobs_without_job_set(const std::string& partition) {
+    train_jobs_.for_each_in(partition, [&](const api::ObjectKey& job, const auto& entry) {
         if (entry.index.expects_job_set && !job_sets_.find(job)) on_change_(job, {});
     });
 }
@@ -320,16 +320,16 @@ void Cache::enqueue_jobs_without_job_set(const std::string& section) {
 // Such an object is created again for suspended jobs only. Queues hold thousands of jobs back that need none,
 // and lists of the kind come when an API server has restarted and is busy. If the runtime is unknown, the
 // reconcile decides.
-void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& section) {
+void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& partition) {
     const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
     std::unordered_set<std::size_t> without;
     const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
         if (!(entry.index.owned_kinds >> owned_kind & 1))
             without.insert(std::hash<api::ObjectKey>()(runtime));
     };
-    training_runtimes_.for_each_in(section, note);
+    training_runtimes_.for_each_in(partition, note);
     cluster_training_runtimes_.for_each(note);
-    train_jobs_.for_each_in(section, [&](const api::ObjectKey& job, const auto& entry) {
+    train_jobs_.for_each_in(partition, [&](const api::ObjectKey& job, const auto& entry) {
         if (entry.index.is_held && !without.contains(entry.index.runtime_hash) && !objects.find(job))
             on_change_(job, {});
     });

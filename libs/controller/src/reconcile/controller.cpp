@@ -284,16 +284,15 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     note_written(key, report, now);
     // They may have been shown already, and then nothing comes that asks.
     if (report.settled) expectations_met(key, now);
-    if (report.trouble)
-        log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.trouble}});
+    if (report.error) log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
     if (report.retry_state == lifecycle::RetryState())
         retries_.erase(key);
     else
         retries_[key] = {uid, report.retry_state};
     // The decision says when to requeue, backoff included. Only a server that asked for quiet is not to be
     // disturbed by events either.
-    if (report.trouble && report.trouble->retry_after)
-        queue_.failed(key, now, report.trouble->retry_after);
+    if (report.error && report.error->retry_after)
+        queue_.failed(key, now, report.error->retry_after);
     else
         queue_.done(key, now);
     if (report.requeue_after) queue_.add_after(key, now + *report.requeue_after);

@@ -156,7 +156,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     Outcome outcome = written();
     if (keeps_others)
         if (const std::string field = runtime::changed_fixed_field(ours, live); !field.empty())
-            outcome.remarks.push_back(lifecycle::template_kept(field));
+            outcome.events.push_back(lifecycle::template_kept(field));
     if (Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
         lifecycle::has_withdrawn(noting)) {
         if (!runtime::is_applied(noting, live)) {
@@ -166,7 +166,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         }
         Outcome replaced = co_await replace_jobs(std::move(noting), live, kept, std::move(why));
         if (!std::holds_alternative<Done>(replaced.result)) co_return replaced;
-        for (lifecycle::Event& remark : replaced.remarks) outcome.remarks.push_back(std::move(remark));
+        for (lifecycle::Event& event : replaced.events) outcome.events.push_back(std::move(event));
     }
     const auto applied = co_await apply(wanted, live, kept);
     if (applied) co_return outcome;
@@ -214,7 +214,7 @@ kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, co
         co_return ended(
             lifecycle::JobsReplaced{std::move(why), !found.remove.empty(), std::move(found.waits_for)});
     Outcome outcome;
-    if (!found.kept.empty()) outcome.remarks.push_back(lifecycle::jobs_not_replaced(found.kept));
+    if (!found.kept.empty()) outcome.events.push_back(lifecycle::jobs_not_replaced(found.kept));
     co_return outcome;
 }
 

@@ -82,8 +82,8 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
 
 void ReconcileMetrics::count(const ReconcileResult& report, std::chrono::duration<double> took) {
     seconds_.observe(took.count());
-    (report.trouble ? failed_ : done_).add();
-    if (report.trouble && report.trouble->retry_after) retry_after_.add();
+    (report.error ? failed_ : done_).add();
+    if (report.error && report.error->retry_after) retry_after_.add();
     count_milestones(report.measurements);
 }
 

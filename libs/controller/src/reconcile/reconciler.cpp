@@ -15,7 +15,7 @@
 namespace controller {
 namespace {
 
-const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
+const api::Error* error_of(const lifecycle::Outcome& outcome) {
     if (const auto* failed = std::get_if<lifecycle::ReadFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&outcome.result)) return &failed->error;
@@ -162,7 +162,7 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
                                       const lifecycle::Outcome& outcome, WrittenVersions& written,
                                       ReconcileResult& report) {
     api::TrainJob& job = *view.observed.job;
-    if (const api::Error* trouble = trouble_of(outcome)) report.trouble = *trouble;
+    if (const api::Error* error = error_of(outcome)) report.error = *error;
 
     lifecycle::Conclusion conclusion =
         lifecycle::conclude(view.observed, decision, outcome, now_(), options_);
@@ -175,7 +175,7 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
             answer = std::move(stored->job);
             written.train_job_before = std::exchange(written.train_job, std::move(stored->version));
         } else {
-            report.trouble = stored.error();
+            report.error = stored.error();
             conclusion = lifecycle::after_failed_status_write(std::move(conclusion), view.observed,
                                                               stored.error(), now_());
         }

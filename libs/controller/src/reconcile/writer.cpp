@@ -101,7 +101,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     co_await net::next_turn();
     Outcome outcome;
     for (const runtime::BuildWarning& notice : built->warnings)
-        outcome.remarks.push_back(lifecycle::warning_event(notice.reason, notice.note));
+        outcome.events.push_back(lifecycle::warning_event(notice.reason, notice.note));
 
     if (auto stored = co_await store_snapshot(server_, view_, chosen); !std::holds_alternative<Done>(stored))
         co_return ended(std::move(stored));
@@ -127,7 +127,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     wants_live_view_ = job_set.wants_live_view();
     outcome.result = std::move(applied.result);
     outcome.job_set_written = applied.job_set_written;
-    for (lifecycle::Event& remark : applied.remarks) outcome.remarks.push_back(std::move(remark));
+    for (lifecycle::Event& event : applied.events) outcome.events.push_back(std::move(event));
     co_return outcome;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // Some texts contain names of objects: without a limit a busy cluster would fill the memory.
 constexpr std::size_t max_remembered_warnings = 1000;
-constexpr std::chrono::seconds between_looks_in_trouble{1};
+constexpr std::chrono::seconds between_looks_on_errors{1};
 
 net::ClientConfig connection_of(const Credentials& credentials, const HttpsApiServerOptions& options) {
     net::ClientConfig config = credentials.connection();
@@ -135,7 +135,7 @@ private:
     void refresh(bool rejected = false) {
         const SteadyTime now = clock_.now();
         const bool look_soon =
-            (unanswered_ || !unusable_.empty()) && now - looked_at_ >= between_looks_in_trouble;
+            (unanswered_ || !unusable_.empty()) && now - looked_at_ >= between_looks_on_errors;
         if (rejected || look_soon) looked_at_ = now;
         const auto outcome = rejected ? credentials_.renew(now) : credentials_.refresh(now, look_soon);
         std::string problem = outcome ? "" : outcome.error().message;

@@ -10,7 +10,7 @@ namespace {
 
 std::string joined(const Namespaces& namespaces, std::string_view separator) {
     std::string text;
-    for (const std::string& name : namespaces.sections())
+    for (const std::string& name : namespaces.partitions())
         text.append(text.empty() ? "" : separator).append(name);
     return text;
 }
@@ -18,8 +18,8 @@ std::string joined(const Namespaces& namespaces, std::string_view separator) {
 }  // namespace
 
 bool Namespaces::contains(std::string_view ns) const {
-    return std::any_of(sections_.begin(), sections_.end(),
-                       [&](const std::string& section) { return covers(section, ns); });
+    return std::any_of(partitions_.begin(), partitions_.end(),
+                       [&](const std::string& partition) { return covers(partition, ns); });
 }
 
 std::string to_string(const Namespaces& namespaces) {

@@ -39,7 +39,7 @@ struct EventRecorder::State {
     std::deque<Item> waiting = {};
     std::unordered_map<std::string, std::size_t> waiting_of = {};  // by namespace
     int in_flight = 0;
-    bool in_trouble = false;
+    bool is_failing = false;
     SteadyTime failed_at = {};
 
     // Sends until the queue is empty.
@@ -90,13 +90,13 @@ struct EventRecorder::State {
         if (callbacks.dropped) callbacks.dropped(regarding, text, error);
         if (everyday) return;
         failed_at = clock.now();
-        if (!std::exchange(in_trouble, true) && callbacks.trouble) callbacks.trouble(&error);
+        if (!std::exchange(is_failing, true) && callbacks.error) callbacks.error(&error);
     }
 
     void note_success() {
-        if (!in_trouble || clock.now() - failed_at < calm_time) return;
-        in_trouble = false;
-        if (callbacks.trouble) callbacks.trouble(nullptr);
+        if (!is_failing || clock.now() - failed_at < calm_time) return;
+        is_failing = false;
+        if (callbacks.error) callbacks.error(nullptr);
     }
 
     // Counts one request in flight until it is destroyed.

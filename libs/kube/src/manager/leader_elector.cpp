@@ -83,10 +83,10 @@ void LeaderElector::report_error(const api::Result<api::Json>& answer, bool is_r
     if (is_read && !answer && answer.error().code == api::Errc::not_found) return;
     // Conflicts are normal in an election.
     const bool fine = answer || answer.error().code == api::Errc::conflict;
-    const api::Error error = fine ? api::Error() : answer.error();
-    const api::Error* trouble = fine ? nullptr : &error;
-    if (transitions_->note(trouble) != ErrorTransitions::Transition::none && callbacks_.trouble)
-        callbacks_.trouble(trouble);
+    const api::Error failure = fine ? api::Error() : answer.error();
+    const api::Error* error = fine ? nullptr : &failure;
+    if (transitions_->note(error) != ErrorTransitions::Transition::none && callbacks_.error)
+        callbacks_.error(error);
 }
 
 }  // namespace kube

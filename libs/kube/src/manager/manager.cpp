@@ -75,26 +75,26 @@ void Manager::watch(Reflectors& to, ApiServer& server, Scope scope, Sink& sink,
 
 void Manager::watch(ApiServer& server, Scope scope, Sink& sink, std::function<void()> on_change) {
     watch(reflectors_, server, std::move(scope), sink,
-          [this, on_change = std::move(on_change)](const Scope& where, const api::Error* trouble) {
-              log_watch(where, trouble);
+          [this, on_change = std::move(on_change)](const Scope& where, const api::Error* error) {
+              log_watch(where, error);
               if (on_change) on_change();
           });
 }
 
 void Manager::watch_once_installed(ApiServer& server, Scope scope, Sink& sink) {
     watch(optional_reflectors_, server, std::move(scope), sink,
-          [this](const Scope& where, const api::Error* trouble) {
-              if (trouble && trouble->code == api::Errc::not_found)
+          [this](const Scope& where, const api::Error* error) {
+              if (error && error->code == api::Errc::not_found)
                   log_.info("not installed; it will be watched once it is", {{"resource", to_string(where)}});
               else
-                  log_watch(where, trouble);
+                  log_watch(where, error);
           });
 }
 
-void Manager::log_watch(const Scope& scope, const api::Error* trouble) {
+void Manager::log_watch(const Scope& scope, const api::Error* error) {
     const std::string what = to_string(scope);
-    if (trouble)
-        log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
+    if (error)
+        log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *error}});
     else
         log_.info("watching", {{"resource", what}});
 }
@@ -118,9 +118,9 @@ std::unique_ptr<EventRecorder> Manager::record_events(ApiServer& server, const s
             "an event was dropped",
             {{log_key, regarding.key}, {"uid", regarding.uid}, {"reason", text.reason}, {"error", error}});
     };
-    callbacks.trouble = [this](const api::Error* trouble) {
-        if (trouble)
-            log_.warn("cannot store events; the work goes on without them", {{"error", *trouble}});
+    callbacks.error = [this](const api::Error* error) {
+        if (error)
+            log_.warn("cannot store events; the work goes on without them", {{"error", *error}});
         else
             log_.info("events are stored again");
     };
@@ -144,9 +144,9 @@ void Manager::elect(ApiServer& server, api::ObjectKey lease, std::string identit
         else
             log_.info("another process holds the lease", {{"lease", lease}, {"holder", holder}});
     };
-    callbacks.trouble = [this, lease](const api::Error* trouble) {
-        if (trouble)
-            log_.warn("cannot use the lease; trying again", {{"lease", lease}, {"error", *trouble}});
+    callbacks.error = [this, lease](const api::Error* error) {
+        if (error)
+            log_.warn("cannot use the lease; trying again", {{"lease", lease}, {"error", *error}});
         else
             log_.info("the lease works again", {{"lease", lease}});
     };

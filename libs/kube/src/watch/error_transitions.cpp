@@ -9,22 +9,22 @@ namespace {
 constexpr int attempts_until_report = 3;
 
 // A server that stops, restarts and warms up causes several errors in turn. All of them mean: wait.
-std::string kind_of(const api::Error& trouble) {
-    if (trouble.code == api::Errc::unavailable) return "unavailable";
-    return std::string(api::to_string(trouble.code)) + " " + std::to_string(trouble.http_status) + " " +
-           trouble.reason;
+std::string kind_of(const api::Error& error) {
+    if (error.code == api::Errc::unavailable) return "unavailable";
+    return std::string(api::to_string(error.code)) + " " + std::to_string(error.http_status) + " " +
+           error.reason;
 }
 
 }  // namespace
 
-ErrorTransitions::Transition ErrorTransitions::note(const api::Error* trouble) {
-    if (!trouble) {
+ErrorTransitions::Transition ErrorTransitions::note(const api::Error* error) {
+    if (!error) {
         others_ = 0;
-        in_trouble_ = false;
+        is_failing_ = false;
         return std::exchange(reported_, "").empty() ? Transition::none : Transition::over;
     }
-    std::string kind = kind_of(*trouble);
-    if (in_trouble_) {
+    std::string kind = kind_of(*error);
+    if (is_failing_) {
         if (kind == reported_) {
             others_ = 0;
             return Transition::none;
@@ -33,10 +33,10 @@ ErrorTransitions::Transition ErrorTransitions::note(const api::Error* trouble) {
         other_ = kind;
         if (others_ < attempts_until_report) return Transition::none;
     }
-    in_trouble_ = true;
+    is_failing_ = true;
     others_ = 0;
     reported_ = std::move(kind);
-    return Transition::trouble;
+    return Transition::failing;
 }
 
 }  // namespace kube

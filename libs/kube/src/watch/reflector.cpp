@@ -79,14 +79,14 @@ Task<> Reflector::follow(Request request) {
 }
 
 bool Reflector::is_forbidden() const {
-    const auto& trouble = machine_.trouble();
-    return trouble && trouble->code == api::Errc::forbidden;
+    const auto& error = machine_.error();
+    return error && error->code == api::Errc::forbidden;
 }
 
 void Reflector::report() {
-    const auto& trouble = machine_.trouble();
-    if (!trouble && !machine_.synced()) return;
-    const api::Error* error = trouble ? &*trouble : nullptr;
+    const auto& last = machine_.error();
+    if (!last && !machine_.synced()) return;
+    const api::Error* error = last ? &*last : nullptr;
     if (transitions_->note(error) != ErrorTransitions::Transition::none && on_change_)
         on_change_(scope_, error);
 }

@@ -95,7 +95,7 @@ void WatchMachine::page(std::string_view body, Sink& sink) {
         continue_.clear();
         return stumble(page.error());
     }
-    if (continue_.empty()) sink.listing();
+    if (continue_.empty()) sink.begin_replace();
     brought_ += page->items.size();
     for (api::Json& item : page->items) {
         const api::Json& metadata = std::as_const(item)["metadata"];
@@ -113,8 +113,8 @@ void WatchMachine::shrink_pages() { page_size_ = std::max(page_size_ / 4, 1); }
 
 void WatchMachine::opened(Sink& sink) {
     open_ = true;
-    trouble_.reset();
-    if (phase_ == Phase::stream) sink.listing();
+    error_.reset();
+    if (phase_ == Phase::stream) sink.begin_replace();
 }
 
 bool WatchMachine::line(std::string_view line, Sink& sink) {
@@ -135,7 +135,7 @@ bool WatchMachine::line(std::string_view line, Sink& sink) {
         case WatchEvent::Type::upsert:
             sink.upsert(event->key, event->resource_version, std::move(event->object), line.size());
             break;
-        case WatchEvent::Type::removed: sink.removed(event->key, event->resource_version); break;
+        case WatchEvent::Type::removed: sink.remove(event->key, event->resource_version); break;
     }
     ++brought_;
     if (watching) {
@@ -202,7 +202,7 @@ void WatchMachine::list_again() {
 }
 
 void WatchMachine::stumble(const api::Error& error) {
-    trouble_ = error;
+    error_ = error;
     retry_later(error);
 }
 
@@ -219,8 +219,8 @@ void WatchMachine::complete(const std::string& resource_version, Sink& sink) {
     broken_streams_ = 0;
     page_size_ = std::min(page_size_, first_page_size);  // stays smaller if objects are large
     synced_ = true;
-    trouble_.reset();
-    sink.synced(resource_version);
+    error_.reset();
+    sink.end_replace(resource_version);
 }
 
 }  // namespace kube

@@ -24,7 +24,7 @@ struct Stall {
 /// reconcile. Losing it costs a quicker retry, a repeated event and a later condition.
 struct RetryState {
     int failures = 0;
-    std::optional<api::Time> trouble_since = {};  ///< of errors that are no verdict on an object
+    std::optional<api::Time> errors_since = {};  ///< of errors that are no verdict on an object
     /// Of those among them that a condition reports: no conflicts, stale credentials, ending namespaces.
     std::optional<api::Time> obstructed_since = {};
     std::optional<api::Time> warned = {};       ///< when a Warning event was last sent of them

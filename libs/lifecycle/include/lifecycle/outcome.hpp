@@ -88,8 +88,8 @@ struct Outcome {
     std::optional<api::RunPolicy> run_policy = {};
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
-    bool plugins_follow = false;      ///< there are plugins whose conditions may follow from what was written
-    std::vector<Event> remarks = {};  ///< of the build; sent when the JobSet is written
+    bool plugins_follow = false;     ///< there are plugins whose conditions may follow from what was written
+    std::vector<Event> events = {};  ///< of the build; sent when the JobSet is written
     /// Objects that the Pods of the JobSet have mounted, and which are gone: they are not made anew beside
     /// it.
     std::vector<std::string> lost = {};

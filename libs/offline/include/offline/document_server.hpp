@@ -19,8 +19,8 @@ public:
     void put(const kube::Resource& resource, api::Json object);
     /// Returns nullptr if there is none.
     const api::Json* find(const kube::Resource& resource, const api::ObjectKey& key) const;
-    /// Fills the sections of a store as their first lists would.
-    void show(const kube::Resource& resource, const std::vector<kube::Section>& sections) const;
+    /// Fills the partitions of a store as their first lists would.
+    void show(const kube::Resource& resource, const std::vector<kube::Partition>& partitions) const;
 
     kube::Async<kube::Response> send(kube::Request request) override;
     /// Fails always: no other client changes objects.

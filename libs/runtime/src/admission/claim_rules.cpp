@@ -31,7 +31,7 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
 
 // Only a build reads claims and counts their devices.
 void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new() && !review.patches_changed()) return;
+    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     const Json& trainer = review.job.spec["trainer"];
     if (!review.plugins.counts_gpus() || !trainer["numProcPerNode"].is_null()) return;
     const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
@@ -68,7 +68,7 @@ std::string quoted(const Json& name) { return "\"" + shortened(name.as_string())
 
 // The scheduler allocates their devices all the same.
 void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new() && !review.patches_changed()) return;
+    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     Receivers receivers(review.plugins);
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
         const bool takes = receivers.include(job);
@@ -85,7 +85,7 @@ void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warni
 }
 
 void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new() && !review.patches_changed()) return;
+    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     const auto nodes = review.job.spec["trainer"]["numNodes"].as_int();
     const auto& jobs = review.merged_spec["replicatedJobs"].items();
     for (const PodSet& pods : count_pods(review.merged_spec, review.plugins, nodes))

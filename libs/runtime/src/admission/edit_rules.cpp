@@ -134,7 +134,7 @@ void refuse_edit(const ValidationContext& review, std::string field, const Json&
 }
 
 void what_runs_stays(const ValidationContext& review, FieldErrors& errors) {
-    if (review.is_judged_as_new()) return;
+    if (review.is_reviewed_as_new()) return;
     const Json& now = review.job.spec;
     const Json& before = review.old_job->spec;
     if (!is_same(now["initializer"], before["initializer"]))
@@ -151,7 +151,7 @@ void what_runs_stays(const ValidationContext& review, FieldErrors& errors) {
 }
 
 void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) {
-    if (review.is_judged_as_new()) return;
+    if (review.is_reviewed_as_new()) return;
     if (review.job.spec["trainer"][num_nodes] == review.old_job->spec["trainer"][num_nodes]) return;
     const auto forbid = [&errors](std::string why, api::RuleId rule = {}) {
         errors.push_back({FieldErrorType::forbidden, "spec.trainer.numNodes", {}, std::move(why), {}, rule});

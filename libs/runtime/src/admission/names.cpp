@@ -64,7 +64,7 @@ void names_fit(const ValidationContext& review, api::FieldErrors& errors) {
     // The name stays as it is. The number of nodes may change.
     const Json& nodes = review.job.spec["trainer"]["numNodes"];
     const bool scaled = !review.is_create() && !(nodes == review.old_job->spec["trainer"]["numNodes"]);
-    if (!review.is_judged_as_new() && !scaled) return;
+    if (!review.is_reviewed_as_new() && !scaled) return;
     const Json& spec = review.merged_spec;
     Limit limit;
     for (const PodSet& pods : count_pods(spec, review.plugins, nodes.as_int()))

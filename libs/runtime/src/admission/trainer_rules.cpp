@@ -66,11 +66,11 @@ constexpr Part numbers[] = {
 };
 
 void images_are_there(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_judged_as_new()) errors.append(image_faults(review.runtime, review.job));
+    if (review.is_reviewed_as_new()) errors.append(image_faults(review.runtime, review.job));
 }
 
 void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors) {
-    if (!review.is_judged_as_new()) return;
+    if (!review.is_reviewed_as_new()) return;
     for (const auto& [field, is_taken] : program)
         if (!review.job.spec["trainer"][field].empty() && !is_taken(review))
             errors.push_back({api::FieldErrorType::forbidden,
@@ -81,22 +81,22 @@ void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors)
 }
 
 void resources_are_usable(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_judged_as_new())
+    if (review.is_reviewed_as_new())
         errors.append(unusable_resources(review.runtime, review.job, review.plugins));
 }
 
 void limits_cover_requests(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_judged_as_new()) errors.append(limit_faults(review.runtime, review.job, review.plugins));
+    if (review.is_reviewed_as_new()) errors.append(limit_faults(review.runtime, review.job, review.plugins));
 }
 
 void warn_of_empty_image(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_judged_as_new() && review.job.spec["trainer"]["image"] == "")
+    if (review.is_reviewed_as_new() && review.job.spec["trainer"]["image"] == "")
         warnings.push_back("spec.trainer.image is empty and counts as unset: the runtime's image is used");
 }
 
 // Of resources without mlPolicy another warning tells.
 void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new()) return;
+    if (!review.is_reviewed_as_new()) return;
     for (const auto& [field, is_taken] : numbers) {
         if (review.job.spec["trainer"][field].empty() || is_taken(review)) continue;
         if (field == "resourcesPerNode" && !review.plugins.ml_policy().is_object()) continue;
@@ -109,7 +109,7 @@ void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warn
 // it.
 void warn_of_no_nodes(const ValidationContext& review, api::Warnings& warnings) {
     const Json& nodes = review.job.spec["trainer"]["numNodes"];
-    if (!review.is_judged_as_new() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;
+    if (!review.is_reviewed_as_new() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;
     if (nodes != Json(0) || review.is_denied) return;
     const auto pod_sets = count_pods(review.runtime["spec"]["template"]["spec"], review.plugins, 0);
     const auto trains = [&](const PodSet& pods) { return review.plugins.trains(pods); };
@@ -129,7 +129,7 @@ std::string meant_memory(std::string_view text) {
 }
 
 void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new()) return;
+    if (!review.is_reviewed_as_new()) return;
     static const api::Quantity mebibyte = 1024 * 1024 * api::parse_quantity("1").value();
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     for (const char* list : {"limits", "requests"})

@@ -29,7 +29,7 @@ struct ValidationContext {
 
     bool is_create() const { return old_job == nullptr; }
     /// What is asked of new TrainJobs alone is asked of this one: it is new, or may be changed in any way.
-    bool is_judged_as_new() const { return is_create() || (gates.has(Gate::edits) && may_be_corrected()); }
+    bool is_reviewed_as_new() const { return is_create() || (gates.has(Gate::edits) && may_be_corrected()); }
     /// An UPDATE of a TrainJob that never had a JobSet, since something kept it from being created.
     bool may_be_corrected() const;
     bool patches_changed() const;

@@ -41,20 +41,20 @@ void warn_of_deprecated_runtime(const ValidationContext& review, api::Warnings& 
 }
 
 void warn_of_ignored_fields(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new() || forbidden_fields(review.runtime["spec"]["template"]["spec"]).empty())
+    if (!review.is_reviewed_as_new() || forbidden_fields(review.runtime["spec"]["template"]["spec"]).empty())
         return;
     warnings.push_back("a deadline or TTL in the template of runtime \"" +
                        shortened(review.job.runtime_ref.name).substr(0, 40) + "\" is ignored");
 }
 
 void warn_of_resources_without_policy(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_judged_as_new() && !review.job.spec["trainer"]["resourcesPerNode"].empty() &&
+    if (review.is_reviewed_as_new() && !review.job.spec["trainer"]["resourcesPerNode"].empty() &&
         !review.runtime["spec"]["mlPolicy"].is_object())
         warnings.push_back("spec.trainer.resourcesPerNode has no effect: the runtime has no mlPolicy");
 }
 
 void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_judged_as_new() && !shared_subdomain(review.runtime).empty())
+    if (review.is_reviewed_as_new() && !shared_subdomain(review.runtime).empty())
         warnings.push_back(subdomain_warning("the runtime has a network.subdomain"));
 }
 

@@ -80,10 +80,10 @@ public:
     /// read.
     std::size_t bytes_of(const api::ObjectKey& train_job) const;
 
-    /// Returns whether every store has had its first list of that namespace (or section) and of
+    /// Returns whether every store has had its first list of that namespace (or partition) and of
     /// cluster-scoped objects. Until then a missing object may exist.
     bool synced(std::string_view ns) const;
-    /// Returns the same for any section.
+    /// Returns the same for any partition.
     bool synced_somewhere() const;
     const kube::Namespaces& namespaces() const { return namespaces_; }
 
@@ -152,8 +152,8 @@ private:
     void enqueue_owner_of(const api::ObjectKey& owned, const OwnedEntry* before, const OwnedEntry* after);
     using RuntimeEntry = kube::Store<RuntimeIndex>::Entry;
     void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before, const RuntimeEntry* after);
-    void enqueue_jobs_without_job_set(const std::string& section);
-    void enqueue_suspended_without(std::size_t owned_kind, const std::string& section);
+    void enqueue_jobs_without_job_set(const std::string& partition);
+    void enqueue_suspended_without(std::size_t owned_kind, const std::string& partition);
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {

@@ -22,7 +22,7 @@ struct ReconcileResult {
     lifecycle::RetryState retry_state = {};  ///< to be handed in with the next reconcile of this job
     WrittenVersions written = {};            ///< the next reconcile waits until the caches have these
     bool settled = false;                    ///< no reconcile is needed when the caches have them
-    std::optional<api::Error> trouble = {};
+    std::optional<api::Error> error = {};
     lifecycle::Measurements measurements = {};
     std::size_t weight = 0;   ///< of what it has read, as MeteredReads counts
     bool wants_more = false;  ///< it has ended where its next answer would have weighed more than it may

@@ -11,27 +11,29 @@ class Options;
 
 namespace kube {
 
-/// The namespaces that a program manages, as sections of a cluster: one for each named namespace, or a single
-/// one for all, which is "". The latter also contains cluster-scoped objects.
+/// The namespaces that a program manages, as partitions of a cluster: one for each named namespace, or a
+/// single one for all, which is "". The latter also contains cluster-scoped objects.
 class Namespaces {
 public:
     Namespaces() = default;  ///< all namespaces
     /// `names` needs at least one name, and only names that read_option() would accept.
-    explicit Namespaces(std::vector<std::string> names) : sections_(std::move(names)) {}
+    explicit Namespaces(std::vector<std::string> names) : partitions_(std::move(names)) {}
 
     /// Returns the names. Never empty; the only one is "" for all namespaces.
-    const std::vector<std::string>& sections() const { return sections_; }
-    bool is_limited() const { return !sections_.front().empty(); }
+    const std::vector<std::string>& partitions() const { return partitions_; }
+    bool is_limited() const { return !partitions_.front().empty(); }
     bool contains(std::string_view ns) const;
 
     bool operator==(const Namespaces&) const = default;
 
 private:
-    std::vector<std::string> sections_ = {""};
+    std::vector<std::string> partitions_ = {""};
 };
 
-/// Returns whether objects of that namespace belong to that section.
-inline bool covers(std::string_view section, std::string_view ns) { return section.empty() || section == ns; }
+/// Returns whether objects of that namespace belong to that partition.
+inline bool covers(std::string_view partition, std::string_view ns) {
+    return partition.empty() || partition == ns;
+}
 
 /// Returns "a, b" or "all", for messages.
 std::string to_string(const Namespaces& namespaces);

@@ -68,7 +68,7 @@ struct EventCallbacks {
         {};
     /// Called once with the error when events cannot be stored, and with nullptr when they can again. Expired
     /// events and namespaces that are being deleted do not count as errors.
-    std::function<void(const api::Error* trouble)> trouble = {};
+    std::function<void(const api::Error* error)> error = {};
 };
 
 /// Sends events, best effort: it never waits and drops what fails. At most 16 requests are in flight and 1024

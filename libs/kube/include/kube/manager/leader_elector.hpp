@@ -22,7 +22,7 @@ public:
         std::function<void(const std::string& holder)> observed = {};
         /// Called with the error when the lease cannot be read or written, once per reason; with nullptr when
         /// it can again.
-        std::function<void(const api::Error* trouble)> trouble = {};
+        std::function<void(const api::Error* error)> error = {};
     };
 
     LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lease, std::string identity,

@@ -101,7 +101,7 @@ public:
 
 private:
     using Reflectors = std::vector<std::unique_ptr<Reflector>>;
-    void log_watch(const Scope& scope, const api::Error* trouble);
+    void log_watch(const Scope& scope, const api::Error* error);
     void watch(Reflectors& to, ApiServer& server, Scope scope, Sink& sink, Reflector::OnChange on_change);
     std::vector<std::string> not_ready() const;
     net::Task<> end(const Shutdown& shutdown, bool immediate);

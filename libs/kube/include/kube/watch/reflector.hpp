@@ -20,8 +20,8 @@ class ErrorTransitions;
 class Reflector {
 public:
     /// Called when the reflector begins or ceases to work. Also called after it has failed a few times with
-    /// another error than before; all transient errors count as one. `trouble` is nullptr while it works.
-    using OnChange = std::function<void(const Scope& scope, const api::Error* trouble)>;
+    /// another error than before; all transient errors count as one. `error` is nullptr while it works.
+    using OnChange = std::function<void(const Scope& scope, const api::Error* error)>;
 
     /// Counts closed streams. An API server ends each after some minutes, which is `ended`. `broken` counts
     /// those that broke or fell too far behind.
@@ -38,7 +38,7 @@ public:
 
     bool synced() const { return machine_.synced(); }
     /// Returns whether the sink is complete and there is no error.
-    bool works() const { return machine_.synced() && !machine_.trouble(); }
+    bool works() const { return machine_.synced() && !machine_.error(); }
     std::uint64_t objects_received() const { return machine_.objects_received(); }
     const Restarts& restarts() const { return restarts_; }
     const Scope& scope() const { return scope_; }

@@ -17,17 +17,17 @@
 namespace kube {
 
 /// A part of a collection, named as in Scope::ns and Namespaces, and the sink of its watch.
-struct Section {
+struct Partition {
     std::string ns;
     Sink& sink;
 };
 
-/// The objects of one kind that reflectors have seen, with one reflector for each section. It stores bytes,
-/// not trees, and for each object the `Index` that the program reads without parsing. Sections are
+/// The objects of one kind that reflectors have seen, with one reflector for each partition. It stores bytes,
+/// not trees, and for each object the `Index` that the program reads without parsing. Partitions are
 /// independent: a list of one says nothing about objects of another. Thread rule: one thread.
 template <class Index>
 class Store {
-    class Part;
+    class PartitionStore;
 
 public:
     struct Entry {
@@ -36,7 +36,7 @@ public:
         std::uint32_t size = 0;  ///< bytes of the object's text from the API server
 
     private:
-        friend Part;
+        friend PartitionStore;
         std::uint32_t listing_ = 0;  // number of the last list that contained it
     };
 
@@ -45,85 +45,86 @@ public:
     using Transform = std::function<std::optional<Index>(api::Json& object)>;
     /// Called for each change. `before` is nullptr for a new object, `after` for a removed one. Both are set
     /// with different uids if the object was replaced unseen. The pointers are valid during the call, the
-    /// key until the call for the removal of its object returns. Must not call the sinks of the sections.
+    /// key until the call for the removal of its object returns. Must not call the sinks of the partitions.
     using OnChange = std::function<void(const api::ObjectKey& key, const Entry* before, const Entry* after)>;
-    /// Called after a complete list of that section and all of its changes. A list causes no change for an
+    /// Called after a complete list of that partition and all of its changes. A list causes no change for an
     /// object that was absent before and is absent now.
-    using OnList = std::function<void(const std::string& section)>;
+    using OnList = std::function<void(const std::string& partition)>;
 
     Store(
         Transform transform, OnChange on_change, const Namespaces& namespaces = {},
         OnList on_list = [](const std::string&) {})
         : transform_(std::move(transform)), on_change_(std::move(on_change)), on_list_(std::move(on_list)) {
-        for (const std::string& section : namespaces.sections()) parts_.emplace_back(*this, section);
+        for (const std::string& partition : namespaces.partitions())
+            partition_stores_.emplace_back(*this, partition);
     }
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// Returns the sections to watch; valid as long as the store.
-    std::vector<Section> sections() {
-        std::vector<Section> all;
-        for (Part& part : parts_) all.push_back({part.section, part});
+    /// Returns the partitions to watch; valid as long as the store.
+    std::vector<Partition> partitions() {
+        std::vector<Partition> all;
+        for (PartitionStore& store : partition_stores_) all.push_back({store.partition, store});
         return all;
     }
 
     /// Returns the object; nullptr if there is none. Valid until the next change of that object.
     const Entry* find(const api::ObjectKey& key) const {
-        const Part* part = part_of(key.ns);
-        return part ? part->find(key) : nullptr;
+        const PartitionStore* store = store_of(key.ns);
+        return store ? store->find(key) : nullptr;
     }
     template <class Function>
     void for_each(Function function) const {
-        for (const Part& part : parts_) part.for_each(function);
+        for (const PartitionStore& store : partition_stores_) store.for_each(function);
     }
     template <class Function>
-    void for_each_in(std::string_view section, Function function) const {
-        for (const Part& part : parts_)
-            if (part.section == section) part.for_each(function);
+    void for_each_in(std::string_view partition, Function function) const {
+        for (const PartitionStore& store : partition_stores_)
+            if (store.partition == partition) store.for_each(function);
     }
     std::size_t size() const {
         std::size_t sum = 0;
-        for (const Part& part : parts_) sum += part.entries.size();
+        for (const PartitionStore& store : partition_stores_) sum += store.entries.size();
         return sum;
     }
-    /// Returns whether the section of that namespace has had one complete list. Before, an absent object may
-    /// exist.
+    /// Returns whether the partition of that namespace has had one complete list. Before, an absent object
+    /// may exist.
     bool is_synced(std::string_view ns) const { return lists(ns) > 0; }
-    /// Returns how many complete lists that section has had. A later list supersedes the version that a write
-    /// waits for.
+    /// Returns how many complete lists that partition has had. A later list supersedes the version that a
+    /// write waits for.
     std::uint32_t lists(std::string_view ns) const {
-        const Part* part = part_of(ns);
-        return part ? part->lists : 0;
+        const PartitionStore* store = store_of(ns);
+        return store ? store->lists : 0;
     }
     /// Returns whether the store has all changes in that namespace up to this resource version, for example
     /// that of an own write.
     bool has_seen(std::string_view ns, std::string_view resource_version) const {
-        const Part* part = part_of(ns);
-        const auto order = part ? compare_versions(part->seen, resource_version) : VersionOrder::unknown;
+        const PartitionStore* store = store_of(ns);
+        const auto order = store ? compare_versions(store->seen, resource_version) : VersionOrder::unknown;
         return order == VersionOrder::same || order == VersionOrder::newer;
     }
 
 private:
-    const Part* part_of(std::string_view ns) const {
-        for (const Part& part : parts_)
-            if (covers(part.section, ns)) return &part;
+    const PartitionStore* store_of(std::string_view ns) const {
+        for (const PartitionStore& store : partition_stores_)
+            if (covers(store.partition, ns)) return &store;
         return nullptr;
     }
 
     Transform transform_;
     OnChange on_change_;
     OnList on_list_;
-    std::deque<Part> parts_;  // a deque: pointers to its elements stay valid
+    std::deque<PartitionStore> partition_stores_;  // a deque: pointers to its elements stay valid
 };
 
-/// The objects of one section.
+/// The objects of one partition.
 template <class Index>
-class Store<Index>::Part final : public Sink {
+class Store<Index>::PartitionStore final : public Sink {
 public:
-    Part(const Store& the_store, std::string the_section)
-        : section(std::move(the_section)), store_(the_store) {}
+    PartitionStore(const Store& the_store, std::string the_partition)
+        : partition(std::move(the_partition)), store_(the_store) {}
 
-    const std::string section;
+    const std::string partition;
     std::unordered_map<api::ObjectKey, Entry> entries = {};
     std::string seen = {};
     std::uint32_t lists = 0;
@@ -137,7 +138,7 @@ public:
         for (const auto& [key, entry] : entries) function(key, entry);
     }
 
-    void listing() override {
+    void begin_replace() override {
         ++listing_;
         in_list_ = true;
     }
@@ -156,13 +157,13 @@ public:
         put(key, at, std::string(uid), resource_version, std::move(object), size);
     }
 
-    void removed(const api::ObjectKey& key, const std::string& resource_version) override {
+    void remove(const api::ObjectKey& key, const std::string& resource_version) override {
         if (!in_list_) note(resource_version);
         const auto at = entries.find(key);
         if (at != entries.end()) drop(at);
     }
 
-    void synced(const std::string& resource_version) override {
+    void end_replace(const std::string& resource_version) override {
         in_list_ = false;
         ++lists;
         seen = resource_version;
@@ -170,7 +171,7 @@ public:
         for (const auto& [key, entry] : entries)
             if (entry.listing_ != listing_) gone.push_back(key);
         for (const auto& key : gone) drop(entries.find(key));
-        store_.on_list_(section);
+        store_.on_list_(partition);
     }
 
     void bookmark(const std::string& resource_version) override { note(resource_version); }

@@ -28,16 +28,16 @@ std::string to_string(const Scope& scope);
 class Sink {
 public:
     virtual ~Sink() = default;
-    /// The calls of upsert() until synced() are a complete list. If the list is interrupted, listing() is
-    /// called again.
-    virtual void listing() = 0;
+    /// The calls of upsert() until synced() are a complete list. If the list is interrupted, begin_replace()
+    /// is called again.
+    virtual void begin_replace() = 0;
     /// `size` is the size of the object's text from the API server, in bytes.
     virtual void upsert(const api::ObjectKey& key, const std::string& resource_version, api::Json object,
                         std::size_t size = 0) = 0;
     /// `resource_version` is that of the deletion.
-    virtual void removed(const api::ObjectKey& key, const std::string& resource_version) = 0;
+    virtual void remove(const api::ObjectKey& key, const std::string& resource_version) = 0;
     /// The list is complete: objects that it did not contain do not exist.
-    virtual void synced(const std::string& resource_version) = 0;
+    virtual void end_replace(const std::string& resource_version) = 0;
     /// There was no other change up to this resource version.
     virtual void bookmark(const std::string& resource_version) = 0;
 };
@@ -85,7 +85,7 @@ public:
     /// bookmarks.
     std::uint64_t objects_received() const { return brought_; }
     /// Returns why there is no list or watch now; empty while it works.
-    const std::optional<api::Error>& trouble() const { return trouble_; }
+    const std::optional<api::Error>& error() const { return error_; }
 
 private:
     enum class Phase { stream, pages, watch };
@@ -115,7 +115,7 @@ private:
     int broken_streams_ = 0;    // incomplete streamed lists, in a row
     bool pause_ = false;        // wait before the next request
     std::chrono::seconds retry_after_ = {};
-    std::optional<api::Error> trouble_;
+    std::optional<api::Error> error_;
 };
 
 }  // namespace kube
