@@ -37,3 +37,13 @@ def allocated(rest):
     claims = rest.request("GET", f"{API}/namespaces/{rest.namespace}/resourceclaims")["items"]
     return sorted(result["device"] for each in claims if "deletionTimestamp" not in each["metadata"]
                   for result in each.get("status", {}).get("allocation", {}).get("devices", {}).get("results", []))
+
+
+def taint(admin, name):
+    """Adds a NoExecute taint to a device, as its driver does once it is broken."""
+    path = f"{API}/resourceslices/models"
+    slices = admin.request("GET", path)
+    for device in slices["spec"]["devices"]:
+        if device["name"] == name:
+            device["taints"] = [{"key": f"{DRIVER}/broken", "effect": "NoExecute"}]
+    admin.request("PUT", path, slices)

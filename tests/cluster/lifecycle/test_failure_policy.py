@@ -1,8 +1,11 @@
 """Failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs. The test bed's nodes run Pods until a
 test lets them fail."""
 
+import contextlib
+
 import pytest
 
+import devices
 from jobs import runtime, train_job
 from progress import delete_jobs, events, pods, resume, running_pods, suspend, uid, until, until_held, until_runs
 from rest import ApiError, true_conditions, wait_for
@@ -52,17 +55,42 @@ def fail(rest, name, code=1, former=(), conditions=()):
     return present
 
 
-def evict(rest, name, former):
-    """Evicts a Pod of a TrainJob, which then fails. Returns the UIDs of all Pods so far."""
-    pod = started(rest, name, former)["metadata"]["name"]
+def disrupt(rest, name, how, former=()):
+    """Lets how(pod) disrupt a Pod of a TrainJob. Returns the UIDs of all Pods so far, and the reason of the condition with which it fails."""
+    pod = started(rest, name, former)
     present = known(rest, name, former)
-    rest.request("POST", rest.path("pods", pod) + "/eviction", {
-        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": rest.namespace}})
-    evicted = wait_for("the condition of an evicted Pod", lambda: next(
-        (found for found in [rest.get("pods", pod)]
-         if any(each["type"] == "DisruptionTarget" for each in found["status"]["conditions"])), None))
-    fail_pod(rest, evicted, 143)
-    return present
+    how(pod)
+
+    def look():
+        found = rest.get("pods", pod["metadata"]["name"])
+        return next(((found, each) for each in found["status"]["conditions"] if each["type"] == "DisruptionTarget"), None)
+    disrupted, condition = wait_for("the condition of a disrupted Pod", look)
+    fail_pod(rest, disrupted, 143)
+    return present, condition["reason"]
+
+
+def evict(rest):
+    """Returns a disruption: an eviction by the API."""
+    def how(pod):
+        name = pod["metadata"]["name"]
+        rest.request("POST", rest.path("pods", name) + "/eviction", {
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": rest.namespace}})
+    return how
+
+
+@contextlib.contextmanager
+def taint(rest):
+    """Yields a disruption: a taint of the Pod's node until the end of the context."""
+    tainted = []
+
+    def how(pod):
+        tainted.append(pod["spec"]["nodeName"])
+        rest.patch("nodes", tainted[-1], {"spec": {"taints": [{"key": "signalbox.test/broken", "effect": "NoExecute"}]}})
+    try:
+        yield how
+    finally:
+        for node in tainted:
+            rest.patch("nodes", node, {"spec": {"taints": None}})
 
 
 def counters(rest, name):
@@ -107,12 +135,42 @@ def test_a_disruption_restarts_the_job_and_does_not_count(signalbox, rest):
     disrupted = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
     former = fail(rest, "evicted", 143, conditions=disrupted)
     until_counted(rest, "evicted", (1, 0))
-    former = evict(rest, "evicted", former)
+    former, _ = disrupt(rest, "evicted", evict(rest), former)
     until_counted(rest, "evicted", (2, 0))
     assert "Failed" not in true_conditions(rest.get("trainjobs", "evicted"))
     fail(rest, "evicted", 1, former)
     failed(rest, "evicted", "ReachedMaxRestarts")
     assert counters(rest, "evicted") == (2, 0)
+
+
+def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_own_failures_do(signalbox, rest, admin):
+    devices.install(admin, "fragile")
+    devices.create_template(rest, "fragile")
+    claiming = runtime("claiming-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}})
+    devices.claim(claiming["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"], "fragile")
+    rest.create(claiming)
+    rest.create(train_job("tainted", "claiming-failures", seconds="never"))
+
+    broken = []
+
+    def break_device(pod):
+        broken.extend(devices.allocated(rest))
+        devices.taint(admin, broken[0])
+    former, reason = disrupt(rest, "tainted", break_device)
+    assert reason == "DeletionByDeviceTaintManager"
+    until_counted(rest, "tainted", (1, 0))
+    wait_for("another device", lambda: {*devices.allocated(rest)} - {*broken})
+    with taint(rest) as break_node:
+        former, reason = disrupt(rest, "tainted", break_node, former)
+        assert reason == "DeletionByTaintManager"
+        until_counted(rest, "tainted", (2, 0))
+    former = fail(rest, "tainted", former=former)
+    until_counted(rest, "tainted", (3, 1))
+    notes = {event["note"].partition(":")[0] for event in events(rest, "tainted", "TrainJobRestarted")}
+    assert notes == {"restart 1, 0 of 1 counted", "restart 2, 0 of 1 counted", "restart 3, 1 of 1 counted"}
+    fail(rest, "tainted", former=former)
+    failed(rest, "tainted", "ReachedMaxRestarts")
+    assert counters(rest, "tainted") == (3, 1)
 
 
 def test_what_decides_about_failures_beside_a_policy_is_denied(signalbox, rest):
