@@ -7,7 +7,7 @@ import pytest
 
 import devices
 from jobs import runtime, train_job
-from progress import delete_jobs, events, pods, resume, running_pods, suspend, uid, until, until_held, until_runs
+from progress import delete_jobs, end_pods, events, pods, resume, running_pods, suspend, uid, until, until_held, until_runs
 from rest import ApiError, true_conditions, wait_for
 
 GATE = "--feature-gates=TrainJobFailurePolicy=true"
@@ -26,10 +26,11 @@ def nothing_left(rest):
     delete_jobs(rest)
 
 
-def started(rest, name, former=()):
-    """Returns a Pod that runs and is none of the former."""
+def started(rest, name, former=(), of=""):
+    """Returns a Pod that runs and is none of the former; `of`: of this replicated job."""
     def look():
-        return next((pod for pod in running_pods(rest, name) if uid(pod) not in former), None)
+        return next((pod for pod in running_pods(rest, name) if uid(pod) not in former and of in (
+            "", pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"])), None)
     return wait_for(f"a running pod of {name}", look)
 
 
@@ -47,9 +48,9 @@ def fail_pod(rest, pod, code, conditions=()):
         "conditions": [*pod["status"].get("conditions", []), *conditions]}}, subresource="status")
 
 
-def fail(rest, name, code=1, former=(), conditions=()):
+def fail(rest, name, code=1, former=(), conditions=(), of=""):
     """Lets a Pod of a TrainJob fail. Returns the UIDs of all Pods so far."""
-    pod = started(rest, name, former)
+    pod = started(rest, name, former, of)
     present = known(rest, name, former)
     fail_pod(rest, pod, code, conditions)
     return present
@@ -115,6 +116,48 @@ def test_an_exit_code_of_a_rule_fails_the_job_at_once(signalbox, rest):
     assert counters(rest, "hopeless") == (0, 0)
 
 
+OUTCOMES = {"FailTrainJob": None, "RestartTrainJob": (1, 1), "RestartTrainJobAndIgnoreMaxRestarts": (1, 0)}
+
+
+def test_each_action_is_taken_for_an_exit_code_and_for_a_condition(signalbox, rest):
+    kinds = {"code": ({"onExitCodes": {"operator": "NotIn", "values": [0, 1]}}, {"code": 7}),
+             "condition": ({"onPodConditions": [{"type": "example.com/Slow", "status": "False"}]},
+                           {"conditions": [{"type": "example.com/Slow", "status": "False"}]})}
+    jobs = {}
+    for number, action in enumerate(OUTCOMES):
+        for kind, (when, failure) in kinds.items():
+            jobs[f"{kind}-{number}"] = (action, failure)
+            rest.create(runtime(f"{kind}-{number}", runPolicy={"failurePolicy": {"maxRestarts": 1, "rules": [{"action": action, **when}]}}))
+            rest.create(train_job(f"{kind}-{number}", f"{kind}-{number}", seconds="never"))
+    for name, (_, failure) in jobs.items():
+        fail(rest, name, **failure)
+    for name, (action, _) in jobs.items():
+        if OUTCOMES[action]:
+            until_counted(rest, name, OUTCOMES[action])
+        else:
+            failed(rest, name, "FailJobSetFailurePolicyAction")
+
+
+def test_a_rule_has_the_place_that_it_has_in_each_job(signalbox, rest):
+    """The first rule is for a container of the second job alone, so the others are one place further down there."""
+    made = runtime("two-jobs", runPolicy={"failurePolicy": {"maxRestarts": 5, "rules": [
+        {"action": "FailTrainJob", "onExitCodes": {"containerName": "side", "operator": "In", "values": [9]}},
+        {"action": "RestartTrainJobAndIgnoreMaxRestarts", "onExitCodes": {"operator": "In", "values": [7]}}]}})
+    made["spec"]["template"]["spec"]["replicatedJobs"].append({"name": "side", "template": {"spec": {"template": {
+        "metadata": {"labels": {"signalbox.test/run-seconds": "never"}},
+        "spec": {"containers": [{"name": "side", "image": "registry.example.com/side:1"}]}}}}})
+    rest.create(made)
+    rest.create(train_job("paired", "two-jobs", seconds="never"))
+    former = fail(rest, "paired", 7, of="node")
+    until_counted(rest, "paired", (1, 0))
+    former = fail(rest, "paired", 7, former, of="side")
+    until_counted(rest, "paired", (2, 0))
+    former = fail(rest, "paired", 9, former, of="node")
+    until_counted(rest, "paired", (3, 1))
+    fail(rest, "paired", 9, former, of="side")
+    failed(rest, "paired", "FailJobSetFailurePolicyAction")
+
+
 def test_other_failures_restart_the_job_until_the_maximum_and_each_is_reported(signalbox, rest, kubectl):
     rest.create(runtime("lenient", runPolicy={"failurePolicy": {"maxRestarts": 9, "rules": [FAIL_AT_3]}}))
     rest.create(train_job("unlucky", "lenient", seconds="never", failurePolicy={"maxRestarts": 1}))
@@ -143,7 +186,12 @@ def test_a_disruption_restarts_the_job_and_does_not_count(signalbox, rest):
     assert counters(rest, "evicted") == (2, 0)
 
 
+def measured(signalbox):
+    return [signalbox.reconciler.metric("signalbox_restarts_total", f'counted="{counted}"') for counted in ("true", "false")]
+
+
 def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_own_failures_do(signalbox, rest, admin):
+    counted, uncounted = measured(signalbox)
     devices.install(admin, "fragile")
     devices.create_template(rest, "fragile")
     claiming = runtime("claiming-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}})
@@ -168,6 +216,7 @@ def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_ow
     until_counted(rest, "tainted", (3, 1))
     notes = {event["note"].partition(":")[0] for event in events(rest, "tainted", "TrainJobRestarted")}
     assert notes == {"restart 1, 0 of 1 counted", "restart 2, 0 of 1 counted", "restart 3, 1 of 1 counted"}
+    assert measured(signalbox) == [counted + 1, uncounted + 2]
     fail(rest, "tainted", former=former)
     failed(rest, "tainted", "ReachedMaxRestarts")
     assert counters(rest, "tainted") == (3, 1)
@@ -203,6 +252,15 @@ def test_a_new_job_set_refills_no_budget(signalbox, rest):
     resume(rest, "resumed")
     former = fail(rest, "resumed", former=former)
     until_counted(rest, "resumed", (2, 2))
+    until_runs(rest, "resumed")
+    lost = rest.get("jobsets", "resumed")
+    former = known(rest, "resumed", former)
+    rest.delete("jobsets", "resumed")
+    found = wait_for("another JobSet", lambda: next(
+        (found for found in [rest.get("jobsets", "resumed")] if found and uid(found) != uid(lost)), None))
+    assert found["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] == "2,2"
+    assert found["spec"]["failurePolicy"]["maxRestarts"] == 0
+    end_pods(rest)
     fail(rest, "resumed", former=former)
     failed(rest, "resumed", "ReachedMaxRestarts")
 

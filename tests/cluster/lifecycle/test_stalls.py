@@ -23,7 +23,7 @@ def two_steps(name, **job_set):
 def quota(rest, **hard):
     name = next(iter(hard))
     rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name},
-                 "spec": {"hard": {"count/jobs.batch" if name == "jobs" else name: str(hard[name])}}})
+                 "spec": {"hard": {"count/jobs.batch" if name == "jobs" else f"count/{name}": str(hard[name])}}})
     wait_for("the quota", lambda: rest.get("resourcequotas", name).get("status", {}).get("used"))
 
 
@@ -45,15 +45,19 @@ def test_a_job_without_jobs_or_pods_says_why_and_one_that_waits_for_others_does_
     wait_for("its Job", lambda: rest.get("jobs", "no-pods-node-0"))
     quota(rest, jobs=3)
     rest.create(train_job("no-jobs", seconds="never"))
-    for name, reason in (("no-pods", "PodsNotCreated"), ("no-jobs", "JobsNotCreated")):
+    wait_for("its Service", lambda: rest.get("services", "no-jobs"))
+    quota(rest, services=4)
+    rest.create(train_job("no-service", seconds="never"))
+    for name, reason in (("no-pods", "PodsNotCreated"), ("no-jobs", "JobsNotCreated"), ("no-service", "JobsNotCreated")):
         job = until(rest, name, "Stalled", reason, timeout=60)
         said = job["status"]["conditions"][-1]
         assert said["type"] == "Stalled" and "exceeded quota" in said["message"]
         assert conditions(job)["Created"]["status"] == "True"
     assert conditions(rest.get("trainjobs", "no-pods"))["Stalled"]["message"].startswith("job node: ")
-    rest.delete("resourcequotas", "jobs")
-    rest.delete("resourcequotas", "pods")
-    for name in ("no-pods", "no-jobs"):
+    assert 'services "no-service"' in conditions(rest.get("trainjobs", "no-service"))["Stalled"]["message"]
+    for name in ("jobs", "pods", "services"):
+        rest.delete("resourcequotas", name)
+    for name in ("no-pods", "no-jobs", "no-service"):
         wait_for(f"{name} to go on", lambda: "Stalled" not in conditions(rest.get("trainjobs", name)), 60)
         until_runs(rest, name)
     # By now these have waited for more than half a minute, too.
