@@ -2,6 +2,7 @@
 test lets them fail."""
 
 import contextlib
+import copy
 
 import pytest
 
@@ -263,6 +264,42 @@ def test_a_new_job_set_refills_no_budget(signalbox, rest):
     end_pods(rest)
     fail(rest, "resumed", former=former)
     failed(rest, "resumed", "ReachedMaxRestarts")
+
+
+def as_the_original_builds(job_set):
+    """Returns an apply that suspends the JobSet as Kubeflow Trainer builds it, which has no failure policies."""
+    spec = copy.deepcopy(job_set["spec"])
+    del spec["failurePolicy"]
+    for job in spec["replicatedJobs"]:
+        del job["template"]["spec"]["podFailurePolicy"]
+    return {"apiVersion": job_set["apiVersion"], "kind": "JobSet", "spec": {**spec, "suspend": True},
+            "metadata": {name: job_set["metadata"][name] for name in ("name", "namespace", "ownerReferences")}}
+
+
+def test_a_job_keeps_its_policy_with_the_original_and_has_its_numbers_again_afterwards(signalbox, rest):
+    """Kubeflow Trainer's CRDs prune the new fields of what is written meanwhile. It applies JobSets under the same name, by force."""
+    lost = ("restarts", "restartsCountTowardsMax", "runPolicy", "startTime")
+    rest.create(runtime("moving", ttlSecondsAfterFinished=3600, runPolicy={"failurePolicy": {"maxRestarts": 2}}))
+    rest.create(train_job("moving", "moving", seconds="never"))
+    former = fail(rest, "moving")
+    until_counted(rest, "moving", (1, 1))
+
+    def status():
+        return {name: rest.get("trainjobs", "moving")["status"].get(name) for name in lost}
+    began = status()
+    assert began["runPolicy"] == {"ttlSecondsAfterFinished": 3600} and began["startTime"]
+    with signalbox.without_reconciler():
+        job_set = rest.get("jobsets", "moving")
+        with pytest.raises(ApiError, match="field is immutable"):
+            rest.request("PATCH", rest.path("jobsets", "moving") + "?fieldManager=trainer&force=true", as_the_original_builds(job_set),
+                         "application/apply-patch+yaml")
+        rest.patch("trainjobs", "moving", {"status": dict.fromkeys(lost)}, subresource="status")
+        rest.patch("clustertrainingruntimes", "moving", {"spec": {"ttlSecondsAfterFinished": None, "runPolicy": None}})
+        assert {*status().values()} == {None}
+    wait_for("what was lost", lambda: status() == began)
+    assert rest.get("jobsets", "moving")["spec"]["failurePolicy"] == job_set["spec"]["failurePolicy"]
+    fail(rest, "moving", former=former)
+    until_counted(rest, "moving", (2, 2))
 
 
 def test_an_edit_of_the_runtime_reaches_no_job_that_has_begun(signalbox, rest):
