@@ -41,21 +41,25 @@ def until_gone(rest, name, timeout=30):
 
 
 def delete_jobs(rest):
-    """Deletes all TrainJobs of the namespace, and ends their Pods as kubelets do: their phase is Failed before they go. The test bed's nodes
-    leave it, and with a podFailurePolicy the Job controller keeps a Pod until its phase is final."""
+    """Deletes all TrainJobs of the namespace, and ends their Pods (end_pods())."""
     # One by one: the garbage collector may not know new kinds yet.
     for kind in ("trainjobs", "jobsets", "jobs"):
         for each in rest.list(kind):
             rest.delete(kind, each["metadata"]["name"])
 
     def gone():
-        left = rest.list("pods")
-        for pod in left:
-            if "deletionTimestamp" in pod["metadata"] and pod["status"].get("phase") not in ("Failed", "Succeeded"):
-                with contextlib.suppress(ApiError):  # it has just gone
-                    rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Failed"}}, subresource="status")
-        return not left
+        end_pods(rest)
+        return not rest.list("pods")
     wait_for("the Pods to go", gone)
+
+
+def end_pods(rest):
+    """Ends all Pods of the namespace that are being deleted, as kubelets do: their phase is Failed before they go. The test bed's nodes
+    leave it, and with a podFailurePolicy the Job controller keeps a Pod until its phase is final."""
+    for pod in rest.list("pods"):
+        if "deletionTimestamp" in pod["metadata"] and pod["status"].get("phase") not in ("Failed", "Succeeded"):
+            with contextlib.suppress(ApiError):  # it has just gone
+                rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Failed"}}, subresource="status")
 
 
 def until_alone(admin):

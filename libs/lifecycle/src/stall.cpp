@@ -212,7 +212,8 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     // What was stated before a restart had its event then.
     if (said && !stall.warned) stall.warned = now;
     // An event expires while what it says is still so.
-    const bool adds = takes && (!cause.is_of_start || has_event(outcome));
+    const bool is_old = said && said->message.find(events_unread) != std::string::npos;
+    const bool adds = takes && (!cause.is_of_start || has_event(outcome) || is_old);
     std::string text =
         said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
     if (cause.warns) warn(conclusion, stall, cause, text, now);

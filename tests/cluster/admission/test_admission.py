@@ -73,15 +73,17 @@ def test_what_runs_is_corrected_in_place_until_there_is_a_job_set(signalbox, res
 
 
 def test_a_suspended_job_is_resized_in_the_update_that_resumes_it(signalbox, rest):
+    rest.create(runtime("resized", ml_policy={"torch": {}}))
     rest.create(runtime())
-    rest.create(train_job("resized", seconds="never", suspend=True))
+    rest.create(train_job("resized", "resized", seconds="never", suspend=True))
     until_held(rest, "resized")
     rest.create(train_job("a-name-of-twenty-two-x" * 2 + "xx", seconds="never", suspend=True))
     with pytest.raises(ApiError) as caught:
         rest.patch("trainjobs", "a-name-of-twenty-two-x" * 2 + "xx", {"spec": {"trainer": {"numNodes": 1001}}})
     assert set(causes(caught.value.status)) == {"spec.trainer.numNodes"}
     rest.patch("trainjobs", "resized", {"spec": {"suspend": False, "trainer": {"numNodes": 3}}})
-    wait_for("three nodes", lambda: len(running_pods(rest, "resized")) == 3)
+    pods = wait_for("three nodes", lambda: len(found := running_pods(rest, "resized")) == 3 and found)
+    assert {each["value"] for pod in pods for each in pod["spec"]["containers"][0]["env"] if each["name"] == "PET_NNODES"} == {"3"}
     with pytest.raises(ApiError) as caught:
         rest.patch("trainjobs", "resized", {"spec": {"trainer": {"numNodes": 2}}})
     assert set(causes(caught.value.status)) == {"spec.trainer.numNodes"}

@@ -28,7 +28,12 @@ def is_kept(rest, name):
 # Times to live
 
 
+def deletions(signalbox, of):
+    return signalbox.reconciler.metric("signalbox_ttl_deletions_total", f'from="{of}"')
+
+
 def test_a_job_has_its_own_ttl_and_it_can_be_set_after_the_end(signalbox, rest):
+    before = deletions(signalbox, "train_job")
     rest.create(runtime("lasting", runPolicy={"ttlSecondsAfterFinished": 3600}))
     rest.create(train_job("short", "lasting", ttlSecondsAfterFinished=1))
     rest.create(train_job("later", "lasting"))
@@ -38,22 +43,28 @@ def test_a_job_has_its_own_ttl_and_it_can_be_set_after_the_end(signalbox, rest):
     assert is_kept(rest, "later")
     rest.patch("trainjobs", "later", {"spec": {"ttlSecondsAfterFinished": 0}})
     until_gone(rest, "later")
+    wait_for("both to be counted", lambda: deletions(signalbox, "train_job") == before + 2)
 
 
 def test_an_edit_of_a_runtime_never_shortens_a_life_that_has_begun(signalbox, rest):
-    rest.create(runtime("edited", runPolicy={"ttlSecondsAfterFinished": 3600}))
-    names = [f"old-{number}" for number in range(20)]
+    before = deletions(signalbox, "runtime")
+    began_with = {"edited": {"ttlSecondsAfterFinished": 3600}, "endless": {}}
+    for name, policy in began_with.items():
+        rest.create(runtime(name, runPolicy=policy))
+    names = [f"{name}-{number}" for name in began_with for number in range(50)]
     for name in names:
-        rest.create(train_job(name, "edited"))
+        rest.create(train_job(name, name.split("-")[0]))
     for name in names:
-        until(rest, name, "Complete")
+        until(rest, name, "Complete", timeout=60)
     signalbox.wait_until_idle()
-    assert rest.get("trainjobs", "old-0")["status"]["runPolicy"] == {"ttlSecondsAfterFinished": 3600}
-    rest.patch("clustertrainingruntimes", "edited", {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 0}}})
-    rest.create(train_job("new", "edited"))
-    until_gone(rest, "new")
+    for name, policy in began_with.items():
+        assert rest.get("trainjobs", f"{name}-0")["status"]["runPolicy"] == policy
+        rest.patch("clustertrainingruntimes", name, {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 0}}})
+        rest.create(train_job("new", name))
+        until_gone(rest, "new")
     signalbox.wait_until_idle()
     assert all(is_kept(rest, name) for name in names)
+    assert deletions(signalbox, "runtime") == before + len(began_with)
 
 
 def test_a_longer_ttl_of_the_runtime_keeps_jobs_until_the_runtime_goes(signalbox, rest):
@@ -71,10 +82,12 @@ def test_a_longer_ttl_of_the_runtime_keeps_jobs_until_the_runtime_goes(signalbox
 
 def test_a_worker_s_copy_stays_until_its_label_goes(signalbox, rest):
     rest.create(runtime("worker"))
+    before = signalbox.reconciler.metric("signalbox_ttl_held_total", 'why="multikueue"')
     rest.create(train_job("copy", "worker", ttlSecondsAfterFinished=0, labels={"kueue.x-k8s.io/multikueue-origin": "manager"}))
     until(rest, "copy", "Complete")
     signalbox.wait_until_idle()
     assert is_kept(rest, "copy")
+    assert signalbox.reconciler.metric("signalbox_ttl_held_total", 'why="multikueue"') > before
     rest.patch("trainjobs", "copy", {"metadata": {"labels": None}})
     until_gone(rest, "copy")
 
@@ -133,6 +146,8 @@ def test_a_deadline_above_the_maximum_is_denied(signalbox, rest):
 
 
 def test_the_status_tells_when_a_job_last_started_and_ended(signalbox, rest, kubectl):
+    starts = signalbox.reconciler.metric("signalbox_wait_seconds_count")
+    ends = signalbox.reconciler.metric("signalbox_run_seconds_count", 'end="complete"')
     rest.create(runtime())
     rest.create(train_job("timed", seconds="never"))
     until_runs(rest, "timed")
@@ -152,6 +167,8 @@ def test_the_status_tells_when_a_job_last_started_and_ended(signalbox, rest, kub
     assert header.split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "PROGRESS", "AGE"]
     columns = {row.split()[0]: row[header.index("FINISHED"):header.index("PROGRESS")].strip() for row in rows}
     assert columns["timed"] == "" and columns["ended"] != ""
+    assert signalbox.reconciler.metric("signalbox_wait_seconds_count") == starts + 3
+    assert signalbox.reconciler.metric("signalbox_run_seconds_count", 'end="complete"') == ends + 1
 
 
 def test_times_that_others_write_are_put_right(signalbox, rest):

@@ -1,8 +1,10 @@
-"""TrainJobs whose JobSet does not start say why."""
+"""TrainJobs whose JobSet is not made, or does not start, say why."""
+
+import pytest
 
 from jobs import runtime, train_job
-from progress import pods, until, until_runs
-from rest import conditions, wait_for
+from progress import pods, until, until_not_created, until_runs
+from rest import ApiError, conditions, wait_for
 
 
 def two_steps(name, **job_set):
@@ -21,7 +23,7 @@ def two_steps(name, **job_set):
 def quota(rest, **hard):
     name = next(iter(hard))
     rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name},
-                 "spec": {"hard": {"count/jobs.batch" if name == "jobs" else name: str(hard[name])}}})
+                 "spec": {"hard": {"count/jobs.batch" if name == "jobs" else f"count/{name}": str(hard[name])}}})
     wait_for("the quota", lambda: rest.get("resourcequotas", name).get("status", {}).get("used"))
 
 
@@ -43,17 +45,58 @@ def test_a_job_without_jobs_or_pods_says_why_and_one_that_waits_for_others_does_
     wait_for("its Job", lambda: rest.get("jobs", "no-pods-node-0"))
     quota(rest, jobs=3)
     rest.create(train_job("no-jobs", seconds="never"))
-    for name, reason in (("no-pods", "PodsNotCreated"), ("no-jobs", "JobsNotCreated")):
+    wait_for("its Service", lambda: rest.get("services", "no-jobs"))
+    quota(rest, services=4)
+    rest.create(train_job("no-service", seconds="never"))
+    for name, reason in (("no-pods", "PodsNotCreated"), ("no-jobs", "JobsNotCreated"), ("no-service", "JobsNotCreated")):
         job = until(rest, name, "Stalled", reason, timeout=60)
         said = job["status"]["conditions"][-1]
         assert said["type"] == "Stalled" and "exceeded quota" in said["message"]
         assert conditions(job)["Created"]["status"] == "True"
     assert conditions(rest.get("trainjobs", "no-pods"))["Stalled"]["message"].startswith("job node: ")
-    rest.delete("resourcequotas", "jobs")
-    rest.delete("resourcequotas", "pods")
-    for name in ("no-pods", "no-jobs"):
+    assert 'services "no-service"' in conditions(rest.get("trainjobs", "no-service"))["Stalled"]["message"]
+    for name in ("jobs", "pods", "services"):
+        rest.delete("resourcequotas", name)
+    for name in ("no-pods", "no-jobs", "no-service"):
         wait_for(f"{name} to go on", lambda: "Stalled" not in conditions(rest.get("trainjobs", name)), 60)
         until_runs(rest, name)
     # By now these have waited for more than half a minute, too.
     for name in ("waiting", "ordered"):
         assert "Stalled" not in conditions(rest.get("trainjobs", name))
+
+
+def containers(obj):
+    return obj["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
+
+
+def without_image(name):
+    """Returns a TrainJob that leaves the image to its runtime."""
+    job = train_job(name, "imageless", seconds="never")
+    del job["spec"]["trainer"]["image"]
+    return job
+
+
+def test_a_job_of_a_runtime_without_its_image_is_denied_or_says_so_until_it_gives_one(signalbox, rest):
+    made = rest.create(runtime("imageless"))
+    with signalbox.without_reconciler():
+        rest.create(without_image("admitted"))
+        image = containers(made)[0].pop("image")
+        made = rest.replace("clustertrainingruntimes", made)
+    said = until_not_created(rest, "admitted", "JobsBuildFailed")["message"]
+    assert "spec.trainer.image" in said and "job node, container node" in said
+    rest.patch("trainjobs", "admitted", {"spec": {"trainer": {"image": image}}})
+    until_runs(rest, "admitted")
+    assert conditions(rest.get("trainjobs", "admitted"))["Created"]["reason"] == "JobsCreationSucceeded"
+
+    denied = without_image("denied")
+    for image in (None, ""):
+        denied["spec"]["trainer"]["image"] = image
+        with pytest.raises(ApiError) as caught:
+            rest.create(denied)
+        assert [cause["field"] for cause in caught.value.status["details"]["causes"]] == ["spec.trainer.image"]
+    containers(made).append({"name": "sidecar"})
+    rest.replace("clustertrainingruntimes", made)
+    with pytest.raises(ApiError) as caught:
+        rest.create(train_job("denied", "imageless"))
+    assert [cause["field"] for cause in caught.value.status["details"]["causes"]] == ["spec.runtimeRef"]
+    assert "container sidecar" in str(caught.value)

@@ -85,30 +85,54 @@ def test_another_replica_takes_over_from_one_that_vanished_or_was_stopped(rest, 
     finish(rest, "handed-over")
 
 
-def test_a_missing_permission_is_named_and_not_fatal(plane, rest, start):
-    reconciler = start()
-    wait_for("the lease", lambda: reconciler.leads())
-    role = json.loads(plane.kubectl("get", "clusterrole", "signalbox-reconciler", "-o", "json"))
-    complete = json.dumps(role["rules"])
-
+@contextlib.contextmanager
+def without_permission(plane, verb, resource):
+    """Takes a verb on a resource from the reconciler's role inside the context."""
     def set_rules(rules):
         change = [{"op": "replace", "path": "/rules", "value": rules}]
         plane.kubectl("patch", "clusterrole", "signalbox-reconciler", "--type=json", "-p", json.dumps(change))
-
-    for rule in role["rules"]:
-        if "jobsets" in rule["resources"]:
-            rule["verbs"].remove("patch")
-    set_rules(role["rules"])
+    rules = json.loads(plane.kubectl("get", "clusterrole", "signalbox-reconciler", "-o", "json"))["rules"]
+    less = [{**rule, "verbs": [each for each in rule["verbs"] if resource not in rule["resources"] or each != verb]} for rule in rules]
+    assert less != rules
+    set_rules(less)
     try:
+        yield
+    finally:
+        set_rules(rules)
+
+
+def test_a_missing_permission_is_named_and_not_fatal(plane, rest, start):
+    reconciler = start()
+    wait_for("the lease", lambda: reconciler.leads())
+    with without_permission(plane, "patch", "jobsets"):
         rest.create(train_job("not-yet"))
         denials = wait_for("the log line", lambda: logged(reconciler, MISSING_PERMISSION))
         wait_for("more attempts, which are not logged", lambda: patches_of_job_sets(reconciler) > 2)
-    finally:
-        set_rules(json.loads(complete))
     assert [(line["level"], line["verb"], line["resource"]) for line in denials] == [
         ("warn", "patch", "jobsets.jobset.x-k8s.io")]
     finish(rest, "not-yet")
     assert len(logged(reconciler, MISSING_PERMISSION)) == 1
+
+
+def test_a_job_whose_job_set_no_controller_takes_up_says_so_and_that_events_cannot_be_read(plane, rest, start):
+    def said():
+        return conditions(rest.get("trainjobs", "unheard")).get("Stalled", {}).get("message", "")
+    first = start()
+    wait_for("the lease", lambda: first.leads())
+    with without_permission(plane, "list", "events"):
+        rest.create(train_job("unheard"))
+        wait_for("what is missing", lambda: "the events about it cannot be read: " in said() and "cannot list" in said(), timeout=60)
+        stalled = conditions(rest.get("trainjobs", "unheard"))["Stalled"]
+        assert stalled["reason"] == "JobsNotCreated"
+        assert first.metric("signalbox_train_jobs_stalled", 'reason="JobsNotCreated"') == 1
+        assert first.stop() == []
+    start()
+    wait_for("the missing controller", lambda: said() == "the JobSet controller says nothing")
+    assert conditions(rest.get("trainjobs", "unheard"))["Stalled"]["lastTransitionTime"] == stalled["lastTransitionTime"]
+    # Its controller takes it up.
+    rest.patch("jobsets", "unheard", {"status": {"replicatedJobsStatus": [
+        {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}]}}, subresource="status")
+    wait_for("the end of the stall", lambda: "Stalled" not in conditions(rest.get("trainjobs", "unheard")))
 
 
 def test_a_job_goes_on_once_etcd_takes_writes_again(plane, rest, start):

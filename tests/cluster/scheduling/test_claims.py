@@ -4,38 +4,23 @@ import copy
 
 import pytest
 
+import devices
+from devices import claim
 from jobs import runtime, train_job
 from progress import pods, resume, running_pods, suspend, until_held
 from rest import wait_for
 
-DEVICES = "/apis/resource.k8s.io/v1"
-DRIVER = "devices.example.com"
-
 
 @pytest.fixture(scope="module")
 def models(admin):
-    """Installs four A100 and four H100 on the first node, and a class of devices for each model."""
-    node = admin.list("nodes")[0]["metadata"]["name"]
-    names = ("a100", "h100")
-    for name in names:
-        rule = f'device.driver == "{DRIVER}" && device.attributes["{DRIVER}"].model == "{name}"'
-        admin.request("POST", f"{DEVICES}/deviceclasses", {
-            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name},
-            "spec": {"selectors": [{"cel": {"expression": rule}}]}})
-    admin.request("POST", f"{DEVICES}/resourceslices", {
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "models"},
-        "spec": {"driver": DRIVER, "nodeName": node, "pool": {"name": "models", "generation": 1, "resourceSliceCount": 1},
-                 "devices": [{"name": f"{name}-{number}", "attributes": {"model": {"string": name}}}
-                             for name in names for number in range(4)]}})
+    devices.install(admin, "a100", "h100")
 
 
 @pytest.fixture
 def templates(models, rest):
     """Makes a template of claims in the test's namespace for each model."""
-    for name in ("a100", "h100"):
-        rest.request("POST", f"{DEVICES}/namespaces/{rest.namespace}/resourceclaimtemplates", {
-            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": name},
-            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": name}}]}}}})
+    for model in ("a100", "h100"):
+        devices.create_template(rest, model)
 
 
 def pod_spec(obj):
@@ -48,12 +33,6 @@ def claiming_runtime(name, model):
     return made
 
 
-def claim(spec, model):
-    """Makes the Pods of this spec claim a device of the model, by a claim that has the model's name."""
-    spec["resourceClaims"] = [{"name": model, "resourceClaimTemplateName": model}]
-    spec["containers"] = [{**spec.get("containers", [{"name": "node"}])[0], "resources": {"claims": [{"name": model}]}}]
-
-
 def patch_with(model):
     spec = {}
     claim(spec, model)
@@ -61,16 +40,14 @@ def patch_with(model):
     return {"manager": "example.com/devices", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [job]}}}}
 
 
-def devices_of(rest):
-    """Returns the allocated devices of all claims of the namespace."""
-    claims = rest.request("GET", f"{DEVICES}/namespaces/{rest.namespace}/resourceclaims")["items"]
-    return sorted(result["device"].split("-")[0] for each in claims if "deletionTimestamp" not in each["metadata"]
-                  for result in each.get("status", {}).get("allocation", {}).get("devices", {}).get("results", []))
+def models_of(rest):
+    """Returns the models of the allocated devices of all claims of the namespace."""
+    return [device.split("-")[0] for device in devices.allocated(rest)]
 
 
 def runs_on(rest, name, model, count):
     wait_for(f"{count} Pods of {name} on {model}",
-             lambda: len(running_pods(rest, name)) == count and devices_of(rest) == [model] * count, timeout=60)
+             lambda: len(running_pods(rest, name)) == count and models_of(rest) == [model] * count, timeout=60)
 
 
 def test_a_suspended_job_swaps_its_claims_and_runs_on_the_other_devices(signalbox, rest, templates):
@@ -105,7 +82,7 @@ def test_a_job_keeps_the_claims_of_the_runtime_that_it_began_with(signalbox, res
     resume(rest, "keeping")
     runs_on(rest, "keeping", "a100", 1)
     rest.delete("trainjobs", "keeping")
-    wait_for("its devices to be free", lambda: not devices_of(rest))
+    wait_for("its devices to be free", lambda: not models_of(rest))
 
     rest.create(train_job("beginning", "replaced-claims", seconds="never"))
     runs_on(rest, "beginning", "h100", 1)

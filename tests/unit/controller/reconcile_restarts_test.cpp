@@ -61,6 +61,37 @@ TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[r
     CHECK(life.job_set()["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
 }
 
+// As under CRDs that lack these fields: whatever is written meanwhile loses them.
+TEST_CASE("what a job loses with other CRDs returns from its JobSet and its snapshot", "[restarts]") {
+    Life life;
+    life.set_in_job("failurePolicy", api::parse_json(R"({"maxRestarts":1})").value());
+    life.set_in_runtime("ttlSecondsAfterFinished", 60);
+    begin(life);
+    const Json policy = life.job_set()["spec"]["failurePolicy"];
+    restart(life, 2, 1);
+    life.pass();
+    const Json before = life.job()["status"];
+    REQUIRE(to_json(before["runPolicy"]) == R"({"ttlSecondsAfterFinished":60})");
+    life.server.edit(train_jobs, key, [](Json& job) {
+        job["spec"].erase("failurePolicy");
+        for (const char* member : {"restarts", "restartsCountTowardsMax", "runPolicy", "startTime"})
+            job["status"].erase(member);
+    });
+    life.set_in_runtime("runPolicy", Json());
+    life.set_in_runtime("ttlSecondsAfterFinished", Json());
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.job()["status"] == before);
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.job_set()["spec"]["failurePolicy"] == policy);
+
+    // Its own number of restarts is lost with the JobSet: the next one has the runtime's.
+    life.server.erase(job_sets, key);
+    life.pass();
+    CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
+    CHECK(life.job_set()["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
+}
+
 TEST_CASE("a schema without the numbers of restarts keeps no reconcile busy", "[restarts]") {
     Life life;
     begin(life);

@@ -63,6 +63,19 @@ TEST_CASE("where no event says why Jobs are missing, the JobSet controller says 
     CHECK(story.message("Stalled") == "the JobSet controller says nothing");
 }
 
+TEST_CASE("Stalled says that events cannot be read until they can", "[stall]") {
+    const std::string unread = std::string(events_unread) + "cannot list";
+    for (const Observed& observed : {not_begun(), without_pods()}) {
+        Story story{.observed = observed};
+        look(story, 0s);
+        look(story, 30s, events_say(unread));
+        CHECK(story.message("Stalled").ends_with(unread));
+        look(story, 90s, events_say(""));
+        CHECK(story.message("Stalled").find(events_unread) == std::string::npos);
+        CHECK(story.says().starts_with("Created=True/JobsCreationSucceeded Stalled=True/"));
+    }
+}
+
 TEST_CASE("missing Pods are named by their replicated job", "[stall]") {
     Story story{.observed = without_pods()};
     look(story, 0s);

@@ -78,7 +78,7 @@ kube::Async<std::string> start_events(kube::ApiServer& server, const View& view)
         if (!place.prefix.empty() && !newest.note.empty()) break;
         kube::Request request = list_warnings(job_set.meta.ns, place.selector);
         const auto events = co_await kube::fetch(server, std::move(request));
-        if (!events) co_return "the events about it cannot be read: " + api::describe(events.error());
+        if (!events) co_return std::string(lifecycle::events_unread) + api::describe(events.error());
         look_through((*events)["items"], place, newest);
     }
     co_return std::move(newest.note);

@@ -23,6 +23,9 @@ std::optional<StallReason> stall_reason_of(const api::TrainJob& job);
 /// are to be read now, and on a live view. Once a minute.
 bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now);
 
+/// How Outcome::start_events begins where the events could not be read.
+inline constexpr std::string_view events_unread = "the events about it cannot be read: ";
+
 /// Since when an event can be about the start of the JobSet.
 api::Time start_of(const Observed& observed);
 
