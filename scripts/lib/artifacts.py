@@ -9,6 +9,8 @@ import tarfile
 
 SEMANTIC_VERSION = r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?"
 CHECKSUMS = "SHA256SUMS"
+# What the files of a release are made from: manifests, chart, programs.
+SOURCES = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "apps", "cmake", "libs", "manifests", "scripts")
 
 
 def require_version(parser, version):

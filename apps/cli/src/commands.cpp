@@ -79,8 +79,8 @@ constexpr Example wait_examples[] = {
 };
 
 const Command all[] = {
-    {"check", "", "say what admission would say to objects in files, without a cluster",
-     "Says what admission would say to the TrainJobs and runtimes in some files, by the other objects in "
+    {"check", "", "print what admission would answer to objects in files, without a cluster",
+     "Prints what admission would answer to the TrainJobs and runtimes in files, by the other objects in "
      "them, "
      "without a cluster. Exit status: 0; 1 if something would be refused; 2 on bad usage or input that "
      "cannot be "

@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
     webhook::Settings settings = webhook::default_settings();
     net::Options options(
         "signalbox-webhook",
-        "Says to the API server which TrainJobs, TrainingRuntimes and ClusterTrainingRuntimes "
-        "make sense, and keeps the time stamps of runtime patches.",
+        "Validates TrainJobs, TrainingRuntimes and ClusterTrainingRuntimes for the API server, and sets "
+        "the time stamps of runtime patches.",
         SIGNALBOX_VERSION);
     webhook::add_options(options, settings);
     return net::run_main(options, argc, argv, [&]() -> api::Result<> {

@@ -105,7 +105,7 @@ void add_options(net::Options& options, Settings& settings) {
         "do, separated by commas: these fields are restored for them");
     options.add(
         "kueue-types", "RELEASE", settings.kueue_types,
-        "of which Kubeflow Trainer Kueue has the types: 2.2 (Kueue 0.18, 0.19), 2.3, or none: warnings say "
+        "of which Kubeflow Trainer Kueue has the types: 2.2 (Kueue 0.17 to 0.19), 2.3, or none: warnings say "
         "where its counts differ from what is built");
     options.add_list(
         "feature-gates", "LIST", settings.feature_gates,

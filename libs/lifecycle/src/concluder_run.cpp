@@ -59,9 +59,9 @@ void Concluder::done(const Run& run) {
     for (const std::string& object : outcome_.lost)
         conclusion_.events.push_back(warning_event(
             event_reason::keys_lost,
-            object + " is gone. Pods of this job that start from now on cannot, and it is not made anew "
-                     "beside "
-                     "those that run with the old keys: put it back, or suspend and resume the TrainJob"));
+            object +
+                " is gone. Pods of this job that start from now on cannot mount it. It is not created "
+                "again while Pods run with the old keys: restore it, or suspend and resume the TrainJob"));
     if (learned_about_creation(run)) created();
     if (!outcome_.job_set_written) return;
     conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;
@@ -83,13 +83,13 @@ void Concluder::jobs_replaced(const JobsReplaced& replaced) {
         if (conclusion_.retry_state.failures > usual_looks)
             conclusion_.events.push_back(normal_event(
                 event_reason::waiting_for_jobs,
-                "The job goes on once Jobs have been made anew; it waits for " + replaced.waits_for));
+                "The job goes on once its Jobs have been created again; it waits for " + replaced.waits_for));
         return;
     }
     conclusion_.requeue_after = min_requeue;
-    conclusion_.events.push_back(
-        normal_event(event_reason::jobs_replaced,
-                     "Suspended Jobs are made anew, since they would keep what they have: " + replaced.why));
+    conclusion_.events.push_back(normal_event(
+        event_reason::jobs_replaced,
+        "Suspended Jobs are created again, since they would keep what they have: " + replaced.why));
 }
 
 // No watch tells of what it waits for.

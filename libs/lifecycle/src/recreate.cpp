@@ -47,7 +47,7 @@ Event template_kept(std::string_view field) {
                          "The JobSet keeps what the controller before us has built, since a new one would "
                          "lose what has finished or its volume claims: " +
                              std::string(field) +
-                             " is not as this controller builds it. Delete the JobSet to begin anew");
+                             " is not as this controller builds it. Delete the JobSet to start again");
 }
 
 std::string_view loss(Recreation verdict) {
@@ -56,9 +56,8 @@ std::string_view loss(Recreation verdict) {
 }
 
 api::Error cannot_take(Recreation why, const api::Error& refusal) {
-    return unapplied(refusal, "it cannot be had without a new JobSet, and that would " +
-                                  std::string(loss(why)) +
-                                  "; take the change back, or delete the JobSet to begin anew (the only way "
+    return unapplied(refusal, "the change needs a new JobSet, which would " + std::string(loss(why)) +
+                                  "; undo the change, or delete the JobSet to start again (the only way "
                                   "where the snapshot of the runtime was deleted after the runtime changed)");
 }
 
@@ -66,8 +65,8 @@ api::Error changed_by_cluster(const api::Error& refusal, std::string field) {
     api::Error error = refusal;
     error.message = (field.empty() ? std::string("a field that must not change in a JobSet")
                                    : std::string("must not change in a JobSet, and")) +
-                    " is changed by a policy or webhook of the cluster with every UPDATE: let it leave "
-                    "JobSets alone that exist";
+                    " is changed by a policy or webhook of the cluster with every UPDATE: exempt existing "
+                    "JobSets from it";
     error.field = std::move(field);
     return error;
 }
@@ -96,7 +95,7 @@ api::Json with_recreation(api::Json snapshot, std::int64_t generation, std::stri
 
 api::Error recreated_in_vain(const api::Error& refusal) {
     return unapplied(refusal,
-                     "the JobSet was made anew " + std::to_string(max_recreations) +
+                     "the JobSet was created again " + std::to_string(max_recreations) +
                          " times for this generation of the TrainJob, and each time the cluster made "
                          "something else of it: look for a policy or webhook that changes JobSets");
 }

@@ -150,7 +150,7 @@ JobsToReplace jobs_to_replace(const api::Json& job_set, const std::vector<api::J
 Event jobs_not_replaced(const std::string& kept) {
     return warning_event(
         event_reason::jobs_not_replaced,
-        "Jobs were made anew " + std::to_string(max_replacements) +
+        "Jobs were created again " + std::to_string(max_replacements) +
             " times without what was withdrawn, and the cluster gave it to them again: " + kept +
             ". The job goes on with it; look for a policy or webhook that changes Jobs");
 }

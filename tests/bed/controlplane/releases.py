@@ -70,7 +70,7 @@ def _module(path, version, packages, also=()):
     command = [binaries.go_program(), "list", "-mod=mod", "-deps", *packages]
     run = subprocess.run(command, cwd=folder, env={**os.environ, **binaries.ENVIRONMENT, "GOFLAGS": ""}, capture_output=True, text=True)
     if run.returncode:
-        raise RuntimeError(f"{path} {version} cannot be had as a Go module:\n{run.stderr[-4000:]}")
+        raise RuntimeError(f"{path} {version} cannot be downloaded as a Go module:\n{run.stderr[-4000:]}")
     (folder / "complete").touch()
     return folder
 

@@ -2,6 +2,7 @@
 
 import base64
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ from progress import resume, until, until_held, until_runs
 from rest import conditions, wait_for
 
 PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+TROUBLESHOOTING = (ROOT / "docs" / "troubleshooting.md").read_text()
 
 
 @pytest.fixture
@@ -111,6 +113,30 @@ def test_a_resumed_train_job_shows_what_it_does_now_and_since_when(kubectl, rest
 def test_memory_without_its_unit_is_a_warning_with_the_likely_value(apply, memory, meant):
     said = apply(job_of("small", trainer={"resourcesPerNode": {"limits": {"memory": memory}}}), "--dry-run=server", "--warnings-as-errors")
     assert f"Warning: spec.trainer.resourcesPerNode.limits[memory] is {memory}, less than 1Mi; did you mean {meant}?" in said
+
+
+def test_a_unit_of_memory_that_kubernetes_does_not_know_is_refused_in_words_that_troubleshooting_has(apply):
+    said = apply(job_of("units", trainer={"resourcesPerNode": {"limits": {"memory": "16GB"}}}))
+    assert "spec.trainer.resourcesPerNode.limits.memory" in said and "should match" in said
+    assert "| The quantity `should match` a long pattern |" in TROUBLESHOOTING
+
+
+def test_a_user_without_a_role_is_refused_in_words_that_troubleshooting_has_and_its_command_helps(signalbox, cluster, kubectl, namespace):
+    """The walk of a platform team: with the built-in role a tenant finds the runtimes, and submits."""
+    alice = cluster.user_kubeconfig(f"alice-{namespace}", "alice")
+
+    def tried(*command, **options):
+        try:
+            return cluster.kubectl("-n", namespace, *command, kubeconfig=alice, **options)
+        except RuntimeError as refused:
+            return str(refused)
+    create = functools.partial(tried, "create", "-f", "-", input=json.dumps(job_of("first")))
+    assert 'cannot create resource "trainjobs"' in create() and 'cannot create resource "trainjobs"' in TROUBLESHOOTING
+    remedy = re.search(r"`kubectl (create rolebinding NAME --clusterrole=edit --user=USER)`", TROUBLESHOOTING)[1]
+    kubectl(*remedy.replace("NAME", "scientist").replace("USER", "alice").split())
+    wait_for("the TrainJob", lambda: create() == "trainjob.trainer.kubeflow.org/first created\n")
+    assert "clustertrainingruntime.trainer.kubeflow.org/torch-distributed" in tried("get", "clustertrainingruntimes", "-o", "name").split()
+    assert tried("get", "tj", "-o", "name").split() == ["trainjob.trainer.kubeflow.org/first"]
 
 
 def test_a_wrong_ca_is_refused_in_words_that_troubleshooting_and_the_log_have(signalbox, cluster, apply, tmp_path):

@@ -319,8 +319,8 @@ TEST_CASE("a JobSet of which Jobs have finished is not made anew") {
     life.pass();
     REQUIRE(life.server.find(job_sets, key));
     CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
-    CHECK(life.message("Created").find("containers[0].image: must not change in a JobSet: it cannot be had "
-                                       "without a new JobSet, and that would run again what has finished") !=
+    CHECK(life.message("Created").find("containers[0].image: must not change in a JobSet: the change needs "
+                                       "a new JobSet, which would run again what has finished") !=
           std::string::npos);
 }
 

@@ -337,7 +337,8 @@ TEST_CASE(
     observed.retry_state.failures = 4;
     waiting = conclude_after(observed, 10s, {.result = JobsReplaced{"zone is gone", false, "Job ns/j"}});
     CHECK(text(waiting.events) == "Normal WaitingForJobs");
-    CHECK(waiting.events[0].note == "The job goes on once Jobs have been made anew; it waits for Job ns/j");
+    CHECK(waiting.events[0].note ==
+          "The job goes on once its Jobs have been created again; it waits for Job ns/j");
 }
 
 TEST_CASE("a claim that is being deleted is waited for, and named", "[conclude]") {
@@ -356,7 +357,7 @@ TEST_CASE("keys that are gone beside running Pods are reported, with the way out
     const Conclusion lost = conclude_after(running(), 10s, {.lost = {"Secret ns/keys"}});
     CHECK(text(lost.events) == "Warning KeysLost");
     CHECK(lost.events[0].note.starts_with("Secret ns/keys is gone."));
-    CHECK(lost.events[0].note.ends_with("put it back, or suspend and resume the TrainJob"));
+    CHECK(lost.events[0].note.ends_with("restore it, or suspend and resume the TrainJob"));
 }
 
 TEST_CASE("nothing is learned about creating while an old JobSet goes", "[conclude]") {

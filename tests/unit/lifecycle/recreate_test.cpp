@@ -89,11 +89,11 @@ TEST_CASE("how often a JobSet was made anew is noted for each generation of its 
 
 TEST_CASE("a change that a JobSet cannot take names the field and the way out", "[recreate]") {
     const api::Error refusal = api::invalid("spec.replicatedJobs[0].replicas", "must not change in a JobSet");
-    CHECK(api::describe(cannot_take(Recreation::loses_claims, refusal)) ==
-          "spec.replicatedJobs[0].replicas: must not change in a JobSet: it cannot be had without a new "
-          "JobSet, and that would delete its volume claims with what they hold; take the change back, or "
-          "delete the JobSet to begin anew (the only way where the snapshot of the runtime was deleted after "
-          "the runtime changed)");
+    CHECK(
+        api::describe(cannot_take(Recreation::loses_claims, refusal)) ==
+        "spec.replicatedJobs[0].replicas: must not change in a JobSet: the change needs a new JobSet, which "
+        "would delete its volume claims with what they hold; undo the change, or delete the JobSet to start "
+        "again (the only way where the snapshot of the runtime was deleted after the runtime changed)");
     CHECK(cannot_take(Recreation::loses_work, refusal).message.find("run again what has finished") !=
           std::string::npos);
     CHECK(is_rejection(recreated_in_vain(refusal)));

@@ -1,5 +1,5 @@
 // What Kueue makes of a TrainJob, where that is not what is built. Kueue has Kubeflow Trainer's library
-// compiled in: facts from its pkg/runtime of v2.2.1 (Kueue 0.18, 0.19) and v2.3.0 (Kueue's main).
+// compiled in: facts from its pkg/runtime of v2.2 (Kueue 0.17 to 0.19) and v2.3.0 (Kueue's main).
 #include <algorithm>
 
 #include "admission/validation_context.hpp"

@@ -1,11 +1,14 @@
 """The output of scripts/release: one file for each overlay, and a Helm chart with the same objects."""
 
+import argparse
 import json
+import runpy
 import shutil
 import subprocess
 
 import pytest
 
+from artifacts import SOURCES
 from deployment import write_overlay
 from overlays import with_progress
 from schema_server import ROOT, build, by_name, load_all
@@ -84,7 +87,7 @@ def test_a_release_names_the_commit_and_the_options_that_it_is_made_from(release
     assert made_from["commit"] == git("rev-parse", "HEAD")
     assert (made_from["version"], made_from["images"], made_from["documents"]) == (VERSION, "", None)
     # Files beside the sources, such as those of a release, are no change of them.
-    assert made_from["changed"] == bool(git("status", "--porcelain", "--", "manifests", "scripts"))
+    assert made_from["changed"] == bool(git("status", "--porcelain", "--", *SOURCES))
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
@@ -162,7 +165,7 @@ def clone(tmp_path):
     def git(*words, **options):
         return subprocess.run(["git", *words], check=True, capture_output=True, **options).stdout
     git("clone", "--quiet", "--no-local", ROOT, tmp_path / "clone")
-    if changes := git("diff", "HEAD", "--", "manifests", "scripts", cwd=ROOT):
+    if changes := git("diff", "HEAD", "--", *SOURCES, cwd=ROOT):
         git("apply", cwd=tmp_path / "clone", input=changes)
     return tmp_path / "clone"
 
@@ -172,6 +175,18 @@ def test_a_release_from_a_clean_clone_has_the_same_bytes(release, clone, tmp_pat
     files = {path.name: path.read_bytes() for path in release.iterdir()}
     assert files == {path.name: path.read_bytes() for path in again.iterdir()}
     assert {"install.yaml", "runtimes.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
+
+
+def test_a_release_says_that_the_sources_of_its_programs_were_changed(clone):
+    def changed():
+        provenance = runpy.run_path(clone / "scripts" / "release")["provenance"]
+        return provenance(argparse.Namespace(version=VERSION, images="", documents=None))["changed"]
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--all", "--allow-empty", "--message=clean"],
+                   cwd=clone, check=True)
+    assert changed() is False
+    with open(clone / "libs" / "api" / "CMakeLists.txt", "a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert changed() is True
 
 
 @pytest.fixture(scope="module")
