@@ -4,6 +4,7 @@ runtimes' Pods. Only in the long run: scripts/setup fetches the frameworks for t
 import json
 import os
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -59,6 +60,36 @@ def test_torchrun_starts_the_processes_of_all_nodes(accepted, admin, tmp_path):
     said = sorted(line.split(":", 1)[1] for lines in printed for line in lines)
     # rank, count, rank on its node, node, master
     assert said == ["0 4 0 0 127.0.0.1", "1 4 1 0 127.0.0.1", "2 4 0 1 127.0.0.1", "3 4 1 1 127.0.0.1"]
+
+
+def test_torchrun_on_one_node_needs_no_dns_with_the_address_of_the_loopback(signalbox, rest, tmp_path):
+    command = ["torchrun", "--redirects", "1", "--tee", "1", PROGRAMS / "train_alone.py"]
+
+    def environment_with(policy, name):
+        rest.create(runtime(f"alone-{name}", ml_policy={"torch": {"numProcPerNode": 2, **policy}}))
+        rest.create(train_job(name, f"alone-{name}", nodes=1, seconds="never"))
+        pod = wait_for("a Pod", lambda: next(iter(rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")), None))
+        with pytest.raises(socket.gaierror):
+            socket.getaddrinfo(address(pod), 29500)
+        (port,) = free_ports(1)
+        found = Kubelet(rest, rest.namespace).environment(pod, container(pod))
+        return {key: value.replace("29500", str(port)) for key, value in found.items()}
+    alone = environment_with({"singleNodeAddress": "Loopback"}, "loopback")
+    (printed,) = run_on_all_nodes(command, [alone], tmp_path)
+    assert sorted(line.split(":", 1)[1] for line in printed) == [f"{rank} 2 127.0.0.1 {alone['PET_MASTER_PORT']}" for rank in (0, 1)]
+
+    # By default it waits for DNS.
+    named = {**environment_with({}, "named"), **{key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}}
+    assert named.keys() - os.environ.keys() == alone.keys() - os.environ.keys()
+    with open(tmp_path / "waits", "w", encoding="utf-8") as said:
+        waits = subprocess.Popen(command, env=named, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=said)
+    try:
+        wait_for("torchrun to ask for the name", lambda: f"({named['PET_MASTER_ADDR']}, {named['PET_MASTER_PORT']}) cannot be retrieved"
+                 in (tmp_path / "waits").read_text(), timeout=90)
+        assert waits.poll() is None
+    finally:
+        waits.kill()
+        waits.wait()
 
 
 def test_torchrun_goes_on_without_a_lost_node_and_takes_in_a_new_one(signalbox, rest, tmp_path):
