@@ -1,6 +1,7 @@
 """The frameworks' own launchers (torchrun, torchtune, JAX, XGBoost's tracker, mpirun) accept the environment and commands of the shipped
 runtimes' Pods. Only in the long run: scripts/setup fetches the frameworks for this alone."""
 
+import contextlib
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 
 import pytest
 
+import slurm
 from acceptance import CASES, Case, address, container
 from controlplane.binaries import cache_directory
 from controlplane.ports import free_ports
@@ -130,6 +132,30 @@ def test_jax_processes_find_their_coordinator(accepted, admin, tmp_path):
     printed = run_on_all_nodes([FRAMEWORKS_PYTHON, PROGRAMS / "train_jax.py"],
                                [{**environment, "JAX_PLATFORMS": "cpu"} for environment in found], tmp_path)
     assert printed == [["0 2"], ["1 2"]]
+
+
+def free_port_of_slurm():
+    """Returns a port that JAX would choose by the number of a job, or raises an OSError."""
+    for port in range(61440, 65536):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("all ports from 61440 on are taken")
+
+
+def test_jax_finds_its_processes_by_the_variables_of_srun(accepted, tmp_path):
+    pods = accepted[Case("jax-distributed", None, False)]["node"]
+    hosts = ["127.0.0.1", *(address(pod) for pod in pods[1:])]  # only a cluster's DNS resolves the first one's name
+    found = [{"JAX_PLATFORMS": "cpu", **slurm.variables(
+        "job", free_port_of_slurm() - 61440, hosts, int(pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"]), 2)}
+             for pod in pods]
+    for read in slurm.READ_BY.values():
+        assert read <= found[0].keys() | slurm.OF_A_PROCESS
+    printed = run_on_all_nodes(["bash", "-c", slurm.LAUNCHER, "launcher", FRAMEWORKS_PYTHON, PROGRAMS / "train_slurm.py"], found, tmp_path)
+    assert [sorted(lines) for lines in printed] == [["0 4 0", "1 4 1"], ["2 4 0", "3 4 1"]]
+    assert slurm.number_of("0a1b2c3d-0000-4000-8000-000000000000") == 0xa1b2c3
+    failed = subprocess.run(["bash", "-c", slurm.LAUNCHER, "launcher", "bash", "-c", "test $SLURM_PROCID = 0 && exec sleep 600; exit 7"],
+                            env={**found[0], "PATH": os.environ["PATH"]}, timeout=60)
+    assert failed.returncode == 7
 
 
 def test_xgboost_workers_join_their_tracker(accepted, admin, tmp_path):
