@@ -104,7 +104,8 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     CHECK(names_of(seen->events.found) == "own set job pod ");
 }
 
-TEST_CASE("Pods without a node have the problem of the Pods that hold room for their YuniKorn gang", "[explain]") {
+TEST_CASE("Pods without a node have the problem of the Pods that hold room for their YuniKorn gang",
+          "[explain]") {
     const std::string placeholders =
         "/api/v1/namespaces/vision/pods?limit=500&labelSelector=yunikorn.apache.org%2Fapp-id%3Da%2C%21"
         "jobset.sigs.k8s.io%2Fjobset-name";

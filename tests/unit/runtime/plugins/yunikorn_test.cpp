@@ -118,7 +118,8 @@ TEST_CASE("jobs before the nodes are applications of their own, and those that f
     CHECK(members_of(job_set, 3) == "node:2 launcher:1");
 }
 
-TEST_CASE("the name of an application fits into a label and is unique to the TrainJob and its resume", "[gang]") {
+TEST_CASE("the name of an application fits into a label and is unique to the TrainJob and its resume",
+          "[gang]") {
     const std::string uid = "0a1b2c3d-0000-4000-8000-000000000000";
     const Json runtime = gang_runtime("yunikorn");
     const auto application = [&](std::vector<Change> changes) {
@@ -135,10 +136,10 @@ TEST_CASE("the name of an application fits into a label and is unique to the Tra
         return application(
             {{"metadata.name", name.c_str()},
              {"metadata.uid", uid.c_str()},
-             {"status.conditions", ("[{type: Suspended, status: '" + std::string(status) +
-                                    "', reason: R, message: '', lastTransitionTime: '2026-01-01T00:00:" +
-                                    second + "Z'}]")
-                                       .c_str()}});
+             {"status.conditions",
+              ("[{type: Suspended, status: '" + std::string(status) +
+               "', reason: R, message: '', lastTransitionTime: '2026-01-01T00:00:" + second + "Z'}]")
+                  .c_str()}});
     };
     CHECK(at("True", "01") == long_one);
     CHECK(at("False", "01") == std::string(17, 'n') + "-" + uid + "-6955b901");

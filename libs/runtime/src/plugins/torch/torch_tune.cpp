@@ -84,8 +84,7 @@ Json torch_tune_command(Info& info, const TuneDevices& devices, const std::strin
         torchrun_decides ? devices.gpus.count > 1 || !devices.gpus.known : devices.processes != "1";
 
     Json command = Json::array({"tune", "run"});
-    if (devices.nodes > 1 || several_here)
-        command.push_back("--rdzv_endpoint=" + master + ":29500");
+    if (devices.nodes > 1 || several_here) command.push_back("--rdzv_endpoint=" + master + ":29500");
     const Recipe recipe =
         recipe_for(devices.nodes, devices.is_single_device(), tune_method(info.trainer["args"]));
     command.push_back(recipe.name);

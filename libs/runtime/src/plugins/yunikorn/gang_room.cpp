@@ -1,11 +1,11 @@
-#include "explain/gang_room.hpp"
+#include "runtime/gang_room.hpp"
 
 #include <algorithm>
 
 #include "api/condition.hpp"
 #include "api/notes.hpp"
 
-namespace cli {
+namespace runtime {
 namespace {
 
 using api::Json;
@@ -71,4 +71,4 @@ void tell_missing_room(std::vector<Json>& pods, const std::vector<Json>& placeho
     }
 }
 
-}  // namespace cli
+}  // namespace runtime
