@@ -111,7 +111,7 @@ TEST_CASE("Pods without a node have the problem of the Pods that hold room for t
         "jobset.sigs.k8s.io%2Fjobset-name";
     const auto pod = [](const char* application, const char* more) {
         return R"({"metadata": {"labels": {"yunikorn.apache.org/app-id": ")" + std::string(application) +
-               R"("}, "annotations": {"yunikorn.apache.org.internal/placeholder": "true"}}, )" + more + "}";
+               R"("}, "annotations": {"internal.yunikorn.apache.org/placeholder": "true"}}, )" + more + "}";
     };
     const auto refused = [](const char* message) {
         return R"("status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": ")" +

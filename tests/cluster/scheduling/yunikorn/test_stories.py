@@ -9,7 +9,7 @@ from rooms import wait_for
 pytestmark = pytest.mark.long  # YuniKorn has to be built, and a control plane has to start for it alone
 
 NO_ROOM = "request is waiting for cluster resources become available"
-PLACEHOLDER = "yunikorn.apache.org.internal/placeholder"
+PLACEHOLDER = "internal.yunikorn.apache.org/placeholder"
 
 
 def placeholders(here):

@@ -7,7 +7,7 @@ namespace {
 
 using api::Json;
 
-// YuniKorn holds room for Pods that come later.
+// With YuniKorn the first Pod gets a node, since placeholders stand for those that are not there yet.
 constexpr std::string_view waiting_policies[] = {"coscheduling", "volcano"};
 
 std::string_view waiting_policy(const Json& runtime) {

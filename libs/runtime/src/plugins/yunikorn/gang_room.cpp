@@ -11,7 +11,7 @@ namespace {
 using api::Json;
 
 constexpr std::string_view application_label = "yunikorn.apache.org/app-id";
-constexpr std::string_view placeholder_annotation = "yunikorn.apache.org.internal/placeholder";
+constexpr std::string_view placeholder_annotation = "internal.yunikorn.apache.org/placeholder";
 
 std::string_view application_of(const Json& pod) {
     return pod["metadata"]["labels"][application_label].as_string();
