@@ -15,7 +15,7 @@ GROUPS = {
 
 def install_pod_groups(rest):
     file = build_coscheduling() / "coscheduling-config" / "coscheduling" / "crd.yaml"
-    for definition in (yaml.safe_load(file.read_text()), _definition(*GROUPS["volcano"])):
+    for definition in (yaml.safe_load(file.read_text()), _volcano(*GROUPS["volcano"])):
         rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
     for group, version in GROUPS.values():
         wait_for(f"PodGroups of {group}", lambda: _served(rest, group, version))
@@ -34,9 +34,16 @@ def said_of(signalbox, group):
     return set(said)
 
 
-def _definition(group, version):
-    """Returns a minimal CRD; the scheduler defines what a PodGroup holds."""
-    keep = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+def _volcano(group, version):
+    """Returns a CRD with the fields, types, defaults and values of Volcano's, by the types of volcano.sh/apis 1.12. Others are pruned."""
+    integer, text = {"type": "integer", "format": "int32"}, {"type": "string"}
+    quantity = {"anyOf": [{"type": "integer"}, text], "x-kubernetes-int-or-string": True}
+    spec = {"type": "object", "properties": {
+        "minMember": integer, "minTaskMember": {"type": "object", "additionalProperties": integer},
+        "minResources": {"type": "object", "additionalProperties": quantity},
+        "queue": {**text, "default": "default"}, "priorityClassName": text,
+        "networkTopology": {"type": "object", "properties": {
+            "mode": {**text, "enum": ["hard", "soft"], "default": "hard"}, "highestTierAllowed": {"type": "integer", "default": 1}}}}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": f"podgroups.{group}",
@@ -44,7 +51,7 @@ def _definition(group, version):
         "spec": {"group": group, "scope": "Namespaced",
                  "names": {"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
                  "versions": [{"name": version, "served": True, "storage": True,
-                               "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": keep}}}}]}}
+                               "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}}]}}
 
 
 def _served(rest, group, version):

@@ -5,7 +5,10 @@ import pathlib
 import subprocess
 
 import rest as client
-from jobs import runtime, train_job
+import yaml
+
+from jobs import ANCESTOR, runtime, train_job
+from paths import ROOT
 from rest import Rest, conditions, true_conditions
 
 JOB_SET = "jobset.sigs.k8s.io/jobset-name"
@@ -26,15 +29,16 @@ def template_of(made, job="node"):
 class Room:
     """A namespace, and nodes with places for its Pods: {node: number of places}. Each Pod of a gang takes `places` of one node.
 
-    rest: a client for the namespace.
+    rest: a client for the namespace. policy: the podGroupPolicy of gangs with a timeout. of_pods: what their Pods have for the scheduler.
     """
 
-    def __init__(self, admin, cluster, places, **of_pods):
+    def __init__(self, admin, cluster, places, policy, **of_pods):
         self._admin = admin
         self._cluster = cluster
         self.name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "room-"}})["metadata"]["name"]
         self.rest = Rest(cluster.kubeconfig, self.name)
         self.resource = f"example.com/{self.name}"
+        self._policy = policy
         self._of_pods = of_pods
         for node, number in places.items():
             self.resize(node, number)
@@ -51,8 +55,30 @@ class Room:
 
     def runtime(self, name="gang", places=1, timeout=60, **spec):
         """Returns a runtime whose nodes are a gang."""
-        made = runtime(name, "TrainingRuntime", podGroupPolicy={"coscheduling": {"scheduleTimeoutSeconds": timeout}}, **spec)
+        made = runtime(name, "TrainingRuntime", podGroupPolicy=self._policy(timeout), **spec)
         self.furnish(template_of(made), places)
+        return made
+
+    def initialized_runtime(self):
+        """Returns a runtime whose gang starts when an initializer, which takes a place, too, has ended."""
+        made = self.runtime()
+        first = {"name": "dataset-initializer", "template": {
+            "metadata": {"labels": {ANCESTOR: "dataset-initializer"}},
+            "spec": {"template": {"spec": {"containers": [{"name": "dataset-initializer", "image": "registry.example.com/fetch:1"}]}}}}}
+        self.furnish(first["template"]["spec"]["template"])
+        jobs = made["spec"]["template"]["spec"]["replicatedJobs"]
+        jobs[0]["dependsOn"] = [{"name": "dataset-initializer", "status": "Complete"}]
+        jobs.insert(0, first)
+        return made
+
+    def launched_runtime(self):
+        """Returns the shipped runtime of DeepSpeed as a gang. Its launcher waits until the nodes are ready, and these never end."""
+        made = yaml.safe_load((ROOT / "manifests" / "runtimes" / "deepspeed-distributed.yaml").read_text())
+        made |= {"kind": "TrainingRuntime", "metadata": {"name": "gang"}}
+        made["spec"]["podGroupPolicy"] = self._policy(60)
+        for job in ("node", "launcher"):
+            self.furnish(template_of(made, job))
+        template_of(made)["metadata"] = {"labels": {"signalbox.test/run-seconds": "never"}}
         return made
 
     def furnish(self, template, places=1):

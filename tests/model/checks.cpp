@@ -88,10 +88,14 @@ Check runs_as_it_says() {
         const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
         if (!job || !set) return "";
-        const Json& pod =
-            set->object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["template"]["spec"];
-        const Json& image = pod["containers"][std::size_t{0}]["image"];
-        return image == job->object["spec"]["trainer"]["image"] ? "" : "the image is " + to_json(image);
+        const Json& made = set->object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
+        const Json& trainer = job->object["spec"]["trainer"];
+        const Json& image = made["template"]["spec"]["containers"][std::size_t{0}]["image"];
+        if (image != trainer["image"]) return "the image is " + to_json(image);
+        const Json& nodes = made["parallelism"];
+        if (trainer.contains("numNodes") && nodes != trainer["numNodes"])
+            return "it has " + to_json(nodes) + " nodes";
+        return "";
     };
 }
 

@@ -22,6 +22,7 @@ HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not bu
 OTHERS_MODULE = MODULE / "others"  # the same
 KUEUE_MODULE = MODULE / "kueue"  # the same
 COSCHEDULING_MODULE = MODULE / "coscheduling"  # the same
+YUNIKORN_MODULE = MODULE / "yunikorn"  # the same
 ROUND_TRIP_MODULE = MODULE / "roundtrip"  # the same
 
 # program: its main package. In this order each build prepares much of the next.
@@ -46,6 +47,7 @@ COSCHEDULING = {
     "coscheduling-controller": "sigs.k8s.io/scheduler-plugins/cmd/controller",
 }
 COSCHEDULING_ASSETS = {"coscheduling-config": ("sigs.k8s.io/scheduler-plugins", "manifests")}
+YUNIKORN_ASSETS = {"yunikorn-config": ("github.com/apache/yunikorn-k8shim", "deployments/scheduler")}
 TRAINER = {"trainer": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"}
 TRAINER_ASSETS = {"trainer-config": ("github.com/kubeflow/trainer/v2", "manifests/base")}
 CRDS_OF_OTHERS = {
@@ -83,6 +85,14 @@ def build_kueue():
 def build_coscheduling():
     """Returns the directory with the scheduler and the controller of scheduler-plugins and their manifests. Builds it if it is missing."""
     return build_of(COSCHEDULING_MODULE, COSCHEDULING, COSCHEDULING_ASSETS, "the coscheduling scheduler", "about four minutes on two cores")
+
+
+def build_yunikorn():
+    """Returns (path of YuniKorn's scheduler, directory with its manifests). Builds it if it is missing."""
+    source = YUNIKORN_MODULE / "main.go"
+    name = f"yunikorn-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
+    built = build_of(YUNIKORN_MODULE, {name: "."}, YUNIKORN_ASSETS, "YuniKorn", "about three minutes on two cores")
+    return built / name, built / "yunikorn-config"
 
 
 def build_trainer():

@@ -47,7 +47,8 @@ def test_changes_by_others_of_the_group_of_a_suspended_job_are_reverted(signalbo
 def test_a_torch_job_becomes_a_gang_and_is_not_written_again(signalbox, pod_groups, admin, rest, policy):
     rest.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults"}, "spec": {
         "limits": [{"type": "Container", "defaultRequest": {"memory": "64Mi"}}]}}, "limitranges")
-    rest.create(runtime(f"gang-{policy}", ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
+    settings = {"coscheduling": {"scheduleTimeoutSeconds": 90}, "volcano": {"networkTopology": {"mode": "soft", "highestTierAllowed": 2}}}[policy]
+    rest.create(runtime(f"gang-{policy}", ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: settings}))
     job = train_job(policy, f"gang-{policy}", nodes=2, seconds="never")
     job["spec"]["trainer"]["resourcesPerNode"] = {"requests": {"cpu": "500m"}, "limits": {"nvidia.com/gpu": 1}}
     rest.create(job)
@@ -55,7 +56,7 @@ def test_a_torch_job_becomes_a_gang_and_is_not_written_again(signalbox, pod_grou
         j["ready"] for j in rest.get("trainjobs", policy).get("status", {}).get("jobsStatus", [])), timeout=60)
 
     group = pod_group(rest, policy, policy)
-    assert group["spec"]["minMember"] == 2
+    assert group["spec"]["minMember"] == 2 and settings.items() <= group["spec"].items()
     assert group["spec"]["minResources"] == {"cpu": "1", "memory": str(2 * 64 * 2**20), "nvidia.com/gpu": "2"}
     (owner,) = group["metadata"]["ownerReferences"]
     assert owner["kind"] == "TrainJob" and owner["controller"] and owner["blockOwnerDeletion"]

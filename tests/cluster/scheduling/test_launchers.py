@@ -1,13 +1,16 @@
 """The frameworks' own launchers (torchrun, torchtune, JAX, XGBoost's tracker, mpirun) accept the environment and commands of the shipped
 runtimes' Pods. Only in the long run: scripts/setup fetches the frameworks for this alone."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 
 import pytest
 
+import slurm
 from acceptance import CASES, Case, address, container
 from controlplane.binaries import cache_directory
 from controlplane.ports import free_ports
@@ -61,6 +64,36 @@ def test_torchrun_starts_the_processes_of_all_nodes(accepted, admin, tmp_path):
     assert said == ["0 4 0 0 127.0.0.1", "1 4 1 0 127.0.0.1", "2 4 0 1 127.0.0.1", "3 4 1 1 127.0.0.1"]
 
 
+def test_torchrun_on_one_node_needs_no_dns_with_the_address_of_the_loopback(signalbox, rest, tmp_path):
+    command = ["torchrun", "--redirects", "1", "--tee", "1", PROGRAMS / "train_alone.py"]
+
+    def environment_with(policy, name):
+        rest.create(runtime(f"alone-{name}", ml_policy={"torch": {"numProcPerNode": 2, **policy}}))
+        rest.create(train_job(name, f"alone-{name}", nodes=1, seconds="never"))
+        pod = wait_for("a Pod", lambda: next(iter(rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")), None))
+        with pytest.raises(socket.gaierror):
+            socket.getaddrinfo(address(pod), 29500)
+        (port,) = free_ports(1)
+        found = Kubelet(rest, rest.namespace).environment(pod, container(pod))
+        return {key: value.replace("29500", str(port)) for key, value in found.items()}
+    alone = environment_with({"singleNodeAddress": "Loopback"}, "loopback")
+    (printed,) = run_on_all_nodes(command, [alone], tmp_path)
+    assert sorted(line.split(":", 1)[1] for line in printed) == [f"{rank} 2 127.0.0.1 {alone['PET_MASTER_PORT']}" for rank in (0, 1)]
+
+    # By default it waits for DNS.
+    named = {**environment_with({}, "named"), **{key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}}
+    assert named.keys() - os.environ.keys() == alone.keys() - os.environ.keys()
+    with open(tmp_path / "waits", "w", encoding="utf-8") as said:
+        waits = subprocess.Popen(command, env=named, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=said)
+    try:
+        wait_for("torchrun to ask for the name", lambda: f"({named['PET_MASTER_ADDR']}, {named['PET_MASTER_PORT']}) cannot be retrieved"
+                 in (tmp_path / "waits").read_text(), timeout=90)
+        assert waits.poll() is None
+    finally:
+        waits.kill()
+        waits.wait()
+
+
 def test_torchrun_goes_on_without_a_lost_node_and_takes_in_a_new_one(signalbox, rest, tmp_path):
     rest.create(runtime("elastic-launchers", ml_policy={"torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 4}}}))
     rest.create(train_job("elastic", "elastic-launchers", nodes=4, seconds="never"))
@@ -99,6 +132,30 @@ def test_jax_processes_find_their_coordinator(accepted, admin, tmp_path):
     printed = run_on_all_nodes([FRAMEWORKS_PYTHON, PROGRAMS / "train_jax.py"],
                                [{**environment, "JAX_PLATFORMS": "cpu"} for environment in found], tmp_path)
     assert printed == [["0 2"], ["1 2"]]
+
+
+def free_port_of_slurm():
+    """Returns a port that JAX would choose by the number of a job, or raises an OSError."""
+    for port in range(61440, 65536):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("all ports from 61440 on are taken")
+
+
+def test_jax_finds_its_processes_by_the_variables_of_srun(accepted, tmp_path):
+    pods = accepted[Case("jax-distributed", None, False)]["node"]
+    hosts = ["127.0.0.1", *(address(pod) for pod in pods[1:])]  # only a cluster's DNS resolves the first one's name
+    found = [{"JAX_PLATFORMS": "cpu", **slurm.variables(
+        "job", free_port_of_slurm() - 61440, hosts, int(pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"]), 2)}
+             for pod in pods]
+    for read in slurm.READ_BY.values():
+        assert read <= found[0].keys() | slurm.OF_A_PROCESS
+    printed = run_on_all_nodes(["bash", "-c", slurm.LAUNCHER, "launcher", FRAMEWORKS_PYTHON, PROGRAMS / "train_slurm.py"], found, tmp_path)
+    assert [sorted(lines) for lines in printed] == [["0 4 0", "1 4 1"], ["2 4 0", "3 4 1"]]
+    assert slurm.number_of("0a1b2c3d-0000-4000-8000-000000000000") == 0xa1b2c3
+    failed = subprocess.run(["bash", "-c", slurm.LAUNCHER, "launcher", "bash", "-c", "test $SLURM_PROCID = 0 && exec sleep 600; exit 7"],
+                            env={**found[0], "PATH": os.environ["PATH"]}, timeout=60)
+    assert failed.returncode == 7
 
 
 def test_xgboost_workers_join_their_tracker(accepted, admin, tmp_path):

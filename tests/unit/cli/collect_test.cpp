@@ -104,6 +104,50 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     CHECK(names_of(seen->events.found) == "own set job pod ");
 }
 
+TEST_CASE("Pods without a node have the problem of the Pods that hold room for their YuniKorn gang",
+          "[explain]") {
+    const std::string placeholders =
+        "/api/v1/namespaces/vision/pods?limit=500&labelSelector=yunikorn.apache.org%2Fapp-id%3Da%2C%21"
+        "jobset.sigs.k8s.io%2Fjobset-name";
+    const auto pod = [](const char* application, const char* more) {
+        return R"({"metadata": {"labels": {"yunikorn.apache.org/app-id": ")" + std::string(application) +
+               R"("}, "annotations": {"internal.yunikorn.apache.org/placeholder": "true"}}, )" + more + "}";
+    };
+    const auto refused = [](const char* message) {
+        return R"("status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": ")" +
+               std::string(message) + "\"}]}";
+    };
+    const char* const on_a_node = R"("spec": {"nodeName": "n"})";
+    const auto list = [](std::vector<std::string> items) {
+        std::string text = "{\"items\": [";
+        for (const std::string& item : items) text += (text.back() == '[' ? "" : ",") + item;
+        return text + "]}";
+    };
+    const auto messages = [&](std::vector<std::string> pods, std::vector<std::string> holding) {
+        Answers server;
+        server.bodies[pods_query] = list(std::move(pods));
+        server.bodies[placeholders] = list(std::move(holding));
+        const auto seen = look(server);
+        REQUIRE(seen);
+        std::string text;
+        for (const Json& each : seen->pods.found)
+            text.append(each["status"]["conditions"][0]["message"].as_string()).append("|");
+        return text;
+    };
+    const std::string waiting = pod("a", R"("status": {"phase": "Pending"})");
+    const std::string held = pod("a", on_a_node);
+    const std::string full = pod("a", refused("full").c_str());
+    CHECK(messages({waiting, waiting}, {held, full}) ==
+          "room is held for 1 of 2 Pods of its gang: full|room is held for 1 of 2 Pods of its gang: full|");
+    CHECK(messages({waiting}, {held, held}) == "|");
+    CHECK(messages({waiting}, {pod("b", refused("full").c_str())}) == "|");
+    CHECK(messages({waiting}, {}) == "|");
+    CHECK(messages({pod("a", on_a_node)}, {full}) == "|");
+    CHECK(messages({pod("a", refused("small").c_str())}, {full}) == "small|");
+    CHECK(messages({pod("a", R"("status": {"phase": "Failed"})")}, {full}) == "|");
+    CHECK(messages({R"({"metadata": {}})"}, {full}) == "|");
+}
+
 TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version that Kueue serves",
           "[explain]") {
     const std::string query =

@@ -80,4 +80,16 @@ TEST_CASE("a running JobSet that no status knows is compared with its TrainJob b
     CHECK(same.jobs_status == observed.job_set->replicated_jobs);
 }
 
+// It may have been suspended, resized and resumed while the request for its JobSet was on its way.
+TEST_CASE("the first JobSet of a job whose spec has changed since is compared with it", "[conclude]") {
+    const auto [generation, verifies] = GENERATE(std::pair(1, false), std::pair(4, true));
+    Observed observed = running();
+    observed.job->conditions.clear();
+    observed.job->jobs_status.clear();
+    observed.job->meta.generation = generation;
+    CHECK(std::get<Run>(decide(observed, start + 10s)).verifies == verifies);
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    CHECK_FALSE(std::get<Run>(decide(observed, start + 10s)).verifies);
+}
+
 }  // namespace lifecycle

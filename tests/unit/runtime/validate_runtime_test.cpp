@@ -158,6 +158,11 @@ TEST_CASE("each warning of a runtime is given once", "[admission]") {
         {"shared_subdomain",
          {{"spec.template.spec.network", "{subdomain: team}"}},
          "spec.template.spec.network.subdomain: TrainJobs share the first one's Service"},
+        {"exclusive_gang",
+         {{"spec.mlPolicy.numNodes", "2"},
+          {"spec.podGroupPolicy.coscheduling", "{}"},
+          {"spec.template.metadata.annotations", "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack}"}},
+         "podGroupPolicy.coscheduling waits for all Pods"},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {

@@ -400,6 +400,8 @@ TEST_CASE("there are warnings for settings without the expected effect", "[admis
     const char* node_limits =
         "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].resources.limits";
     const char* one_claim = "[{name: a, resourceClaimTemplateName: x}]";
+    const Change exclusive = {"spec.template.metadata.annotations",
+                              "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack}"};
     const Case cases[] = {
         {"nothing to say", {}, {}, ""},
         {"deprecated_runtime_used: a deprecated runtime",
@@ -468,6 +470,29 @@ TEST_CASE("there are warnings for settings without the expected effect", "[admis
          {},
          {{"spec.template.spec.network", "{subdomain: team}"}},
          "the runtime has a network.subdomain: TrainJobs share the first one's Service"},
+        {"exclusive_gang: a gang that waits for Pods which come later",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.coscheduling", "{}"}, exclusive},
+         "no Pod will start: podGroupPolicy.coscheduling waits for all Pods"},
+        {"exclusive_gang: by an annotation of one job",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.volcano", "{}"},
+          {"spec.template.spec.replicatedJobs[0].template.metadata.annotations",
+           "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack}"}},
+         "podGroupPolicy.volcano"},
+        {"exclusive_gang: not with one Pod", {}, {{"spec.podGroupPolicy.coscheduling", "{}"}, exclusive}, ""},
+        {"exclusive_gang: not with labelled nodes",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.coscheduling", "{}"},
+          {"spec.template.metadata.annotations",
+           "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack, alpha.jobset.sigs.k8s.io/node-selector: "
+           "'true'}"}},
+         ""},
+        {"exclusive_gang: not where room is held",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.yunikorn", "{}"}, exclusive},
+         ""},
+        {"exclusive_gang: not without a gang", {{"spec.trainer.numNodes", "2"}}, {exclusive}, ""},
         {"resources_without_policy: with a policy",
          {{"spec.trainer.resourcesPerNode", "{limits: {cpu: 1}}"}},
          {{"spec.mlPolicy", "{}"}},

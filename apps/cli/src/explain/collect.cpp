@@ -10,6 +10,7 @@
 #include "cluster/refusal.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "explain/progress.hpp"
+#include "runtime/gang_room.hpp"
 
 namespace cli {
 namespace {
@@ -132,6 +133,11 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
                                 .labels = std::string(api::job_set_name_label) + "=" + key.name};
     auto pods = co_await read_objects(server, std::move(of_the_job_set));
     seen.pods = part_of(std::move(pods));
+    if (std::string selector = runtime::selector_of_placeholders(seen.pods.found); !selector.empty()) {
+        ListQuery of_the_gang = {.resource = resources::pods, .ns = key.ns, .labels = std::move(selector)};
+        const auto placeholders = co_await read_objects(server, std::move(of_the_gang));
+        if (placeholders) runtime::tell_missing_room(seen.pods.found, *placeholders);
+    }
     auto events = co_await read_events(server, key);
     seen.events = part_of(std::move(events));
     auto found_lease = co_await read_if_there(server, resources::leases, lease);

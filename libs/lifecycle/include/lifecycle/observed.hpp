@@ -94,9 +94,9 @@ bool has_foreign_job_set(const Observed& observed);
 /// not empty.
 bool had_job_set(const api::TrainJob& job);
 
-/// The JobSet runs, and by the job's status it does not exist yet, but was attempted: a request that was long
-/// on its way may have created it from what has been corrected since. Until that is known, the status must
-/// not take its counts.
+/// The JobSet runs, by the status it does not exist yet, and it was attempted or the spec has changed: a
+/// request that was long on its way may have created it from what has been corrected or resized since. Until
+/// that is known, the status must not take its counts.
 bool may_be_outdated(const Observed& observed);
 
 }  // namespace lifecycle

@@ -63,6 +63,7 @@ enum class Rule : std::uint8_t {
     unlimited_restarts,
     replaced_failure_handling,
     progress_unwatched,
+    exclusive_gang,
     count
 };
 
@@ -128,6 +129,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::unlimited_restarts, api::RuleId("unlimited_restarts"), false},
     {Rule::replaced_failure_handling, api::RuleId("replaced_failure_handling"), false},
     {Rule::progress_unwatched, api::RuleId("progress_unwatched"), false},
+    {Rule::exclusive_gang, api::RuleId("exclusive_gang"), false},
 };
 
 consteval bool has_row_per_rule() {

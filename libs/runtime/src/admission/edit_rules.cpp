@@ -166,6 +166,9 @@ void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) 
     for (const api::JobStatus& job : jobs)
         if (job.active > 0)
             return forbid("cannot be changed while job \"" + job.name + "\" still has active Pods");
+    // Nothing of it is active yet, and it may run before anything has seen that it was to be suspended.
+    if (has_job_set && !review.job_set->suspend)
+        return forbid("cannot be changed before the JobSet is suspended, too");
     if (has_job_set && !review.loss_by_new_job_set.empty())
         forbid("cannot be changed: it needs a new JobSet, and that would " +
                std::string(review.loss_by_new_job_set));

@@ -234,6 +234,9 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
+    if (std::string text = exclusive_gang_warning(object, ActivePlugins(pipeline, object));
+        text != exclusive_gang_warning(before, ActivePlugins(pipeline, before)) && !text.empty())
+        warn(Rule::exclusive_gang, std::move(text));
     return result;
 }
 

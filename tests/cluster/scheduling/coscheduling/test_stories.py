@@ -1,10 +1,7 @@
 """Gangs that a real scheduler places: Coscheduling of scheduler-plugins. Each story has room of its own, so they run at the same time."""
 
 import pytest
-import yaml
 
-from jobs import ANCESTOR
-from paths import ROOT
 from progress import resume, suspend, until
 from queues import SideBySide
 from rest import ApiError
@@ -16,30 +13,6 @@ RACK = "example.com/rack"
 RACK_OF = {"node-1": "a", "node-2": "a", "node-3": "b", "node-4": "b"}
 NO_ROOM = "resource gap"
 TOO_FEW = "cannot find enough sibling pods"
-
-
-def initialized(here):
-    """Returns a runtime whose gang starts when an initializer, which takes a place, too, has ended."""
-    made = here.runtime()
-    first = {"name": "dataset-initializer", "template": {
-        "metadata": {"labels": {ANCESTOR: "dataset-initializer"}},
-        "spec": {"template": {"spec": {"containers": [{"name": "dataset-initializer", "image": "registry.example.com/fetch:1"}]}}}}}
-    here.furnish(first["template"]["spec"]["template"])
-    jobs = made["spec"]["template"]["spec"]["replicatedJobs"]
-    jobs[0]["dependsOn"] = [{"name": "dataset-initializer", "status": "Complete"}]
-    jobs.insert(0, first)
-    return made
-
-
-def launched(here):
-    """Returns the shipped runtime of DeepSpeed as a gang. Its launcher waits until the nodes are ready, and these never end."""
-    made = yaml.safe_load((ROOT / "manifests" / "runtimes" / "deepspeed-distributed.yaml").read_text())
-    made |= {"kind": "TrainingRuntime", "metadata": {"name": "gang"}}
-    made["spec"]["podGroupPolicy"] = {"coscheduling": {}}
-    for job in ("node", "launcher"):
-        here.furnish(template_of(made, job))
-    template_of(made)["metadata"] = {"labels": {"signalbox.test/run-seconds": "never"}}
-    return made
 
 
 def retried(here):
@@ -120,7 +93,7 @@ def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
 
 def gangs_do_not_wait_for_initializers_of_each_other(room):
     with room({"node-1": 2}) as here:
-        here.rest.create(initialized(here))
+        here.rest.create(here.initialized_runtime())
         names = ("one", "two", "three")
         for name in names:
             here.submit(name)
@@ -131,7 +104,7 @@ def gangs_do_not_wait_for_initializers_of_each_other(room):
 def a_launcher_finds_room_beside_its_nodes(room):
     # Room for the nodes of two jobs, but then for no launcher.
     with room({"node-1": 4}) as here:
-        here.rest.create(launched(here))
+        here.rest.create(here.launched_runtime())
         names = ("one", "two", "three")
         for name in names:
             here.submit(name, nodes=3)

@@ -31,6 +31,57 @@ TEST_CASE("torchrun's environment has the nodes that train together", "[runtime]
     CHECK(node["ports"] == tree("[{containerPort: 29500}]"));
 }
 
+TEST_CASE("one node finds itself without DNS where the runtime says so", "[runtime]") {
+    struct Case {
+        const char* name;
+        std::vector<Change> job;
+        std::vector<Change> runtime;
+        const char* want;
+    };
+    const char* const address = "spec.mlPolicy.torch.singleNodeAddress";
+    const Change loopback = {address, "Loopback"};
+    const Case cases[] = {
+        {"unset", {}, {}, "PET_MASTER_ADDR=job-node-0-0.job"},
+        {"by the host name", {}, {{address, "HostName"}}, "PET_MASTER_ADDR=job-node-0-0.job"},
+        {"by loopback", {}, {loopback}, "PET_MASTER_ADDR=127.0.0.1"},
+        {"several nodes", {{"spec.trainer.numNodes", "2"}}, {loopback}, "PET_MASTER_ADDR=job-node-0-0.job"},
+        {"an elastic node",
+         {},
+         {loopback, {"spec.mlPolicy.torch.elasticPolicy", "{minNodes: 1, maxNodes: 2}"}},
+         "PET_RDZV_ENDPOINT=job-node-0-0.job:29500"},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            const std::string text = env_text(node_of(c.job, c.runtime));
+            CAPTURE(text);
+            CHECK((text + " ").find(std::string(c.want) + " ") != std::string::npos);
+            CHECK((text.find("127.0.0.1") != std::string::npos) ==
+                  (std::string(c.want).find("127.0.0.1") != std::string::npos));
+        }
+}
+
+TEST_CASE("containers beside the only node share its loopback, and those of other jobs do not", "[runtime]") {
+    const auto built = build_job_set(
+        train_job(),
+        changed(runtime_with("torch"),
+                {{"spec.mlPolicy.torch",
+                  "{singleNodeAddress: Loopback, envInjection: {targets: [{jobName: node, containerNames: "
+                  "[beside]}, {jobName: other, containerNames: [far]}]}}"},
+                 {"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[1]",
+                  "{name: beside, image: i}"},
+                 {"spec.template.spec.replicatedJobs[1]",
+                  "{name: other, template: {spec: {template: {spec: {containers: [{name: far, image: "
+                  "i}]}}}}}"}}));
+    if (!built) FAIL(built.error());
+    const Json& jobs = (*built)["spec"]["replicatedJobs"];
+    const auto master = [&](std::size_t job, std::size_t which) {
+        const Json& each = jobs[job]["template"]["spec"]["template"]["spec"]["containers"][which];
+        return env_text(each).find("PET_MASTER_ADDR=127.0.0.1") != std::string::npos;
+    };
+    CHECK(master(0, 0));
+    CHECK(master(0, 1));
+    CHECK_FALSE(master(1, 0));
+}
+
 TEST_CASE("the environment is set for any trainer", "[runtime]") {
     for (const char* trainer :
          {"null", "{}", "{image: i}", "{env: [{name: A, value: b}]}", "{command: [tune]}"}) {

@@ -118,7 +118,8 @@ TEST_CASE("jobs before the nodes are applications of their own, and those that f
     CHECK(members_of(job_set, 3) == "node:2 launcher:1");
 }
 
-TEST_CASE("the name of an application fits into a label and is unique to the TrainJob", "[gang]") {
+TEST_CASE("the name of an application fits into a label and is unique to the TrainJob and its resume",
+          "[gang]") {
     const std::string uid = "0a1b2c3d-0000-4000-8000-000000000000";
     const Json runtime = gang_runtime("yunikorn");
     const auto application = [&](std::vector<Change> changes) {
@@ -130,8 +131,19 @@ TEST_CASE("the name of an application fits into a label and is unique to the Tra
     const std::string name(54, 'n');
     const std::string long_one =
         application({{"metadata.name", name.c_str()}, {"metadata.uid", uid.c_str()}});
-    CHECK(long_one == std::string(23, 'n') + "-" + uid);
-    CHECK(long_one.size() <= 63);
+    CHECK(long_one == std::string(26, 'n') + "-" + uid);
+    const auto at = [&](const char* status, const char* second) {
+        return application(
+            {{"metadata.name", name.c_str()},
+             {"metadata.uid", uid.c_str()},
+             {"status.conditions",
+              ("[{type: Suspended, status: '" + std::string(status) +
+               "', reason: R, message: '', lastTransitionTime: '2026-01-01T00:00:" + second + "Z'}]")
+                  .c_str()}});
+    };
+    CHECK(at("True", "01") == long_one);
+    CHECK(at("False", "01") == std::string(17, 'n') + "-" + uid + "-6955b901");
+    CHECK(at("False", "02") == std::string(17, 'n') + "-" + uid + "-6955b902");
     CHECK(application({{"metadata.name", "a"}, {"metadata.uid", "-"}}) == "a-ns");  // rendered offline
 }
 

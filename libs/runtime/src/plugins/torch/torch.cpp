@@ -19,6 +19,7 @@ using api::FieldErrorType;
 using api::Json;
 
 constexpr std::int64_t master_port = 29500;
+constexpr std::string_view loopback = "127.0.0.1";
 
 // torchrun reads its options from PET_<OPTION>
 // (https://pytorch.org/docs/stable/elastic/run.html: "options ... can be set through environment variables").
@@ -68,6 +69,11 @@ void add_variables(Json& container, const Agents& agents, const std::optional<st
     if (!master) return;
     upsert_env(container, env_value(address_variable, *master));
     upsert_env(container, env_value(port_variable, std::to_string(master_port)));
+}
+
+// Whether the only node is to find itself without DNS. More nodes may join an elastic one.
+bool uses_loopback(const Json& policy, const Agents& agents) {
+    return policy["singleNodeAddress"].as_string() == "Loopback" && agents.nodes == "1" && !agents.elastic;
 }
 
 // Returns the master of a container that does not train: the first Pod that trains or, without one, of the
@@ -212,17 +218,19 @@ public:
 
         if (Json* node = pods ? info.container(*pods, api::node_container) : nullptr) {
             const bool tune = is_torch_tune(info.trainer);
-            const std::string master = info.first_endpoint();
+            const bool alone = uses_loopback(policy_of(inputs.runtime), agents);
+            const std::string master = alone ? std::string(loopback) : info.first_endpoint();
             add_variables(*node, agents, tune ? std::nullopt : std::optional(master));
             if (auto port = info.upsert_port(*pods, api::node_container,
                                              Json::object({{"containerPort", master_port}}));
                 !port)
                 return port;
-            if (tune) info.command = torch_tune_command(info, {count, *processes, info.gpus});
+            if (tune) info.command = torch_tune_command(info, {count, *processes, info.gpus}, master);
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
-                inject(info, *others, target["containerNames"], agents);
+                inject(info, *others, target["containerNames"], agents,
+                       others == pods && uses_loopback(policy_of(inputs.runtime), agents));
         return {};
     }
 
@@ -247,8 +255,9 @@ private:
         check_torch_tune(review.job, nodes, &devices, errors);
     }
 
-    static void inject(Info& info, const PodSet& pods, const Json& names, const Agents& agents) {
-        const std::string master = master_for(info, pods);
+    // alone: they are in the Pod of the only node.
+    static void inject(Info& info, const PodSet& pods, const Json& names, const Agents& agents, bool alone) {
+        const std::string master = alone ? std::string(loopback) : master_for(info, pods);
         for (const Json& name : names.items()) {
             Json* container = info.container(pods, name.as_string());
             if (!container) container = info.init_container(pods, name.as_string());

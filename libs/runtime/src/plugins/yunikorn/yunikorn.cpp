@@ -1,8 +1,12 @@
 // YuniKorn (yunikorn.apache.org): labels and annotations of the Pods make an application with task groups.
 // There is no object beside the Pods, so a suspended TrainJob reserves nothing. The names are those of
-// pkg/common/constants of yunikorn-k8shim 1.9.
+// pkg/common/constants of yunikorn-k8shim 1.8.
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
 
+#include "api/condition.hpp"
 #include "api/dns_label.hpp"
 #include "plugins/gang/gang.hpp"
 #include "runtime/plugin.hpp"
@@ -39,14 +43,26 @@ std::string wrong_scheduler(const Json& pod_spec) {
            "\" or unset under podGroupPolicy.yunikorn";
 }
 
-// Unique in the cluster, since all namespaces share YuniKorn's applications. YuniKorn names Pods by its first
-// characters, so it has no dots.
+// Seconds of the last resume in base 16; empty before the first one.
+std::string last_resume(const api::TrainJob& job) {
+    const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
+    if (!suspended || suspended->is_true()) return {};
+    const auto since = suspended->last_transition.time_since_epoch();
+    std::array<char, 16> digits;
+    const auto end = std::to_chars(digits.begin(), digits.end(),
+                                   std::chrono::duration_cast<std::chrono::seconds>(since).count(), 16);
+    return std::string(digits.begin(), end.ptr);
+}
+
+// Unique in the cluster, since all namespaces share YuniKorn's applications, and other after each resume:
+// YuniKorn holds room once for an application, and knows it for half a minute after its last Pod. It names
+// Pods by the first characters, so it has no dots.
 std::string application_of(const api::TrainJob& job, std::size_t stage) {
-    constexpr std::size_t longest_name = 23;  // 63 less a UID, two dashes and the stage
-    const std::string& unique = job.meta.uid.empty() ? job.meta.ns : job.meta.uid;
-    std::string id = job.meta.name.substr(0, longest_name) + "-" + unique;
-    if (stage > 0) id += "-" + std::to_string(stage);
-    return id.size() <= longest_label_value ? id : id.substr(id.size() - longest_label_value);
+    std::string rest = "-" + (job.meta.uid.empty() ? job.meta.ns : job.meta.uid);
+    if (stage > 0) rest += "-" + std::to_string(stage);
+    if (const std::string resumed = last_resume(job); !resumed.empty()) rest += "-" + resumed;
+    if (rest.size() >= longest_label_value) return rest.substr(rest.size() - longest_label_value + 1);
+    return job.meta.name.substr(0, longest_label_value - rest.size()) + rest;
 }
 
 // The first stage is the gang of the nodes, with the jobs that follow them while they run. Others, such as

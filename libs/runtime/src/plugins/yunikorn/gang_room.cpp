@@ -1,0 +1,74 @@
+#include "runtime/gang_room.hpp"
+
+#include <algorithm>
+
+#include "api/condition.hpp"
+#include "api/notes.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view application_label = "yunikorn.apache.org/app-id";
+constexpr std::string_view placeholder_annotation = "internal.yunikorn.apache.org/placeholder";
+
+std::string_view application_of(const Json& pod) {
+    return pod["metadata"]["labels"][application_label].as_string();
+}
+
+bool has_node(const Json& pod) { return !pod["spec"]["nodeName"].empty(); }
+
+// Empty without one.
+std::string scheduling_problem_of(const Json& pod) {
+    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
+    const api::Condition* scheduled = api::find_condition(conditions, "PodScheduled");
+    return scheduled && !scheduled->is_true() ? scheduled->message : "";
+}
+
+bool waits_without_reason(const Json& pod) {
+    return !application_of(pod).empty() && !has_node(pod) && scheduling_problem_of(pod).empty() &&
+           pod["status"]["phase"].as_string() != "Failed";
+}
+
+// "room is held for 1 of 2 Pods of its gang: no resources"; empty if nothing is wrong.
+std::string missing_room(std::string_view application, const std::vector<Json>& placeholders) {
+    std::size_t all = 0, held = 0;
+    std::string problem;
+    for (const Json& each : placeholders) {
+        if (application_of(each) != application ||
+            each["metadata"]["annotations"][placeholder_annotation].as_string() != "true")
+            continue;
+        ++all;
+        if (has_node(each))
+            ++held;
+        else if (problem.empty())
+            problem = scheduling_problem_of(each);
+    }
+    if (problem.empty()) return "";
+    return "room is held for " + std::to_string(held) + " of " + std::to_string(all) +
+           " Pods of its gang: " + problem;
+}
+
+}  // namespace
+
+std::string selector_of_placeholders(const std::vector<Json>& pods) {
+    const auto waiting = std::find_if(pods.begin(), pods.end(), waits_without_reason);
+    if (waiting == pods.end()) return "";
+    return std::string(application_label) + "=" + std::string(application_of(*waiting)) + ",!" +
+           std::string(api::job_set_name_label);
+}
+
+void tell_missing_room(std::vector<Json>& pods, const std::vector<Json>& placeholders) {
+    for (Json& pod : pods) {
+        if (!waits_without_reason(pod)) continue;
+        const std::string problem = missing_room(application_of(pod), placeholders);
+        if (problem.empty()) continue;
+        Json& conditions = pod["status"]["conditions"];
+        if (!conditions.is_array()) conditions = Json::array();
+        conditions.push_back(
+            Json::object({{"type", "PodScheduled"}, {"status", "False"}, {"message", problem}}));
+    }
+}
+
+}  // namespace runtime
