@@ -1,4 +1,5 @@
 // docs/design/building.md#when-the-jobset-is-written, and whose names count.
+#include "api/names.hpp"
 #include "life.hpp"
 
 namespace controller {
@@ -55,6 +56,24 @@ TEST_CASE("a JobSet is written when there is none, and while it or its TrainJob 
             CHECK(life.has_change() == row.changed);
             CHECK(life.job_set()["spec"]["suspend"] == Json(row.job_suspended));
         }
+    }
+}
+
+TEST_CASE("a job that is suspended and resumed costs one write of its JobSet each", "[pass]") {
+    Life life;
+    life.pass();
+    life.server.take_writes();
+    const std::string applied(
+        std::as_const(life.job_set())["metadata"]["annotations"][api::applied_hash_annotation].as_string());
+    for (const bool suspend : {true, false, true}) {
+        CAPTURE(suspend);
+        life.set_suspend(suspend);
+        for (int passes = 0; passes < 4; ++passes) CHECK_FALSE(life.pass().trouble);
+        CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
+        CHECK(life.job_set()["spec"]["suspend"] == Json(suspend));
+        CHECK(std::as_const(life.job_set())["metadata"]["annotations"][api::applied_hash_annotation] ==
+              applied);
+        CHECK(life.condition("Suspended") == (suspend ? "True/Suspended" : "False/Resumed"));
     }
 }
 

@@ -127,7 +127,8 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const Json wanted = as_it_fits(ours, live, keeps);
     co_await net::next_turn();
     const bool noted = lifecycle::has_withdrawn(live);
-    const bool as_it_should_be = !noted && runtime::is_applied(wanted, live);
+    const bool as_it_should_be = !noted && (runtime::is_applied(wanted, live) ||
+                                            runtime::is_applied_but_for_suspend(ours, wanted, live));
     std::vector<std::string> withdrawn;
     co_await net::next_turn();
     if (!as_it_should_be) withdrawn = withdrawn_by(ours, live);
