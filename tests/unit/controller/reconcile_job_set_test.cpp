@@ -77,6 +77,40 @@ TEST_CASE("a job that is suspended and resumed costs one write of its JobSet eac
     }
 }
 
+TEST_CASE("a job is resumed with one look at each of its objects, and no older JobSet than that", "[pass]") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    life.set_suspend(false);
+    life.server.take_writes();
+    std::vector<std::string> reads;
+    bool interferes = false;
+    life.server.refuse_read = [&](const kube::Request& request) {
+        reads.push_back(request.target);
+        if (interferes && request.target.starts_with(config_maps_path)) {
+            interferes = false;
+            life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["other"] = "yes"; });
+        }
+        return std::optional<api::Error>();
+    };
+    SECTION("undisturbed") {
+        CHECK_FALSE(life.pass().trouble);
+        CHECK(reads == std::vector<std::string>{job_path, runtime_path, job_set_path,
+                                                config_maps_path + "/" + snapshot.name});
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    }
+    SECTION("the JobSet changes after it was looked at") {
+        interferes = true;
+        const auto report = life.pass();
+        CHECK(report.trouble);
+        CHECK(report.trouble->code == api::Errc::conflict);
+        CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+        CHECK_FALSE(life.pass().trouble);
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+        CHECK(life.job_set()["spec"]["other"] == Json("yes"));
+    }
+}
+
 // What the caches show is from before the JobSet came.
 struct Unseen : Life {
     std::vector<std::string> reads = {};
