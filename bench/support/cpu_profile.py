@@ -4,10 +4,11 @@ import collections
 import gzip
 
 _HANDLERS = "k8s.io/apiserver/pkg/endpoints/handlers."
-# The first row of which a function of the stack begins with a name decides. Handlers come first: what they call is theirs. The body of
-# a write runs on a goroutine of its own, without the handler's name.
+# The first row of which a function of the stack begins with a name decides. Rules of CRDs come before the requests that evaluate them,
+# and handlers before what they call. The body of a write runs on a goroutine of its own, without the handler's name.
 _KINDS = (
     ("profiling", ("runtime/pprof.", "net/http/pprof.")),
+    ("rules of CRDs (CEL)", ("k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel.",)),
     ("garbage collection", ("runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge")),
     ("PATCH and APPLY", (f"{_HANDLERS}PatchResource", f"{_HANDLERS}(*patcher)", f"{_HANDLERS}(*applyPatcher)", f"{_HANDLERS}(*jsonPatcher)")),
     ("POST", (f"{_HANDLERS}createHandler", f"{_HANDLERS}CreateResource", f"{_HANDLERS}CreateNamedResource")),

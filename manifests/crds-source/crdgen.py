@@ -133,17 +133,18 @@ CORRECTABLE = (
 
 
 def fixed(path, unless):
-    """The rule by which a field neither changes nor comes nor goes."""
+    """The rule by which a field neither changes nor comes nor goes. Every write of the status evaluates it, and each step of a path costs the
+    API server a copy of the schema's members there: so it ends at once where nothing has changed, and looks at the status last."""
     def there(root):
         steps = path.split(".")
         return " && ".join(f"has({'.'.join([root, *steps[:depth]])})" for depth in range(2, len(steps) + 1))
     now, before = there("self"), there("oldSelf")
-    stays = f"(({now}) == ({before}) && (!({now}) || self.{path} == oldSelf.{path}))"
+    stays = f"{now} ? {before} && self.{path} == oldSelf.{path} : !({before})"
     message = "cannot be changed after the TrainJob was created, except while Created is False and it never had a JobSet"
     if unless:
         message += ", or while it is suspended and none of its Pods is active"
     return {
-        "rule": " || ".join([f"({case})" for case in (CORRECTABLE, unless) if case] + [stays]),
+        "rule": " || ".join(f"({case})" for case in (stays, unless, CORRECTABLE) if case),
         "fieldPath": f".{path}",
         "message": message,
     }

@@ -1,4 +1,5 @@
 // docs/design/building.md#when-the-jobset-is-written, and whose names count.
+#include "api/names.hpp"
 #include "life.hpp"
 
 namespace controller {
@@ -55,6 +56,58 @@ TEST_CASE("a JobSet is written when there is none, and while it or its TrainJob 
             CHECK(life.has_change() == row.changed);
             CHECK(life.job_set()["spec"]["suspend"] == Json(row.job_suspended));
         }
+    }
+}
+
+TEST_CASE("a job that is suspended and resumed costs one write of its JobSet each", "[pass]") {
+    Life life;
+    life.pass();
+    life.server.take_writes();
+    const std::string applied(
+        std::as_const(life.job_set())["metadata"]["annotations"][api::applied_hash_annotation].as_string());
+    for (const bool suspend : {true, false, true}) {
+        CAPTURE(suspend);
+        life.set_suspend(suspend);
+        for (int passes = 0; passes < 4; ++passes) CHECK_FALSE(life.pass().trouble);
+        CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
+        CHECK(life.job_set()["spec"]["suspend"] == Json(suspend));
+        CHECK(std::as_const(life.job_set())["metadata"]["annotations"][api::applied_hash_annotation] ==
+              applied);
+        CHECK(life.condition("Suspended") == (suspend ? "True/Suspended" : "False/Resumed"));
+    }
+}
+
+TEST_CASE("a job is resumed with one look at each of its objects, and no older JobSet than that", "[pass]") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    life.set_suspend(false);
+    life.server.take_writes();
+    std::vector<std::string> reads;
+    bool interferes = false;
+    life.server.refuse_read = [&](const kube::Request& request) {
+        reads.push_back(request.target);
+        if (interferes && request.target.starts_with(config_maps_path)) {
+            interferes = false;
+            life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["other"] = "yes"; });
+        }
+        return std::optional<api::Error>();
+    };
+    SECTION("undisturbed") {
+        CHECK_FALSE(life.pass().trouble);
+        CHECK(reads == std::vector<std::string>{job_path, runtime_path, job_set_path,
+                                                config_maps_path + "/" + snapshot.name});
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    }
+    SECTION("the JobSet changes after it was looked at") {
+        interferes = true;
+        const auto report = life.pass();
+        CHECK(report.trouble);
+        CHECK(report.trouble->code == api::Errc::conflict);
+        CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+        CHECK_FALSE(life.pass().trouble);
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+        CHECK(life.job_set()["spec"]["other"] == Json("yes"));
     }
 }
 

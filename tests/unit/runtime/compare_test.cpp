@@ -216,6 +216,33 @@ TEST_CASE("resuming alone is distinguished from any other change", "[runtime]") 
         runtime::differs_in_suspend_only(held, tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}")));
 }
 
+TEST_CASE("what a merge patch has suspended needs no apply unless something else differs", "[runtime]") {
+    const auto with_hash = [](const char* spec) {
+        Json object = tree("{metadata: {name: a}}");
+        object["spec"] = tree(spec);
+        return runtime::with_applied_hash(std::move(object));
+    };
+    const Json running = with_hash("{suspend: false, a: 1}");
+    const Json patched = changed(running, {{"spec.suspend", "true"}, {"spec.defaulted", "1"}});
+    const Json ours = with_hash("{suspend: true, a: 1}");
+    CHECK(runtime::is_applied_but_for_suspend(ours, ours, patched));
+    CHECK_FALSE(runtime::is_applied(ours, patched));
+    // To be resumed, or changed in more than that.
+    CHECK_FALSE(runtime::is_applied_but_for_suspend(running, running, patched));
+    const Json other = with_hash("{suspend: true, a: 2}");
+    CHECK_FALSE(runtime::is_applied_but_for_suspend(other, other, patched));
+    // A field that is withdrawn, or that another manager has changed.
+    const Json fewer = with_hash("{suspend: true}");
+    CHECK_FALSE(runtime::is_applied_but_for_suspend(fewer, fewer, patched));
+    CHECK_FALSE(runtime::is_applied_but_for_suspend(ours, ours, changed(patched, {{"spec.a", "3"}})));
+    CHECK_FALSE(
+        runtime::is_applied_but_for_suspend(ours, ours, changed(patched, {{"metadata.annotations", "-"}})));
+    // What others have added is wanted as well.
+    const Json more = changed(ours, {{"spec.b", "1"}});
+    CHECK_FALSE(runtime::is_applied_but_for_suspend(ours, more, patched));
+    CHECK(runtime::is_applied_but_for_suspend(ours, more, changed(patched, {{"spec.b", "1"}})));
+}
+
 TEST_CASE("an immutable field is sent as it is stored if that is also what is built", "[runtime]") {
     struct Case {
         const char* name;

@@ -108,10 +108,15 @@ kube::Task<Outcome> JobSetWriter::refused_creation(api::Error refusal) {
 }
 
 kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const NeededObjects& found) {
-    auto seen = co_await read(server_, kube::resources::job_sets, key());
-    if (!seen) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), seen.error()});
-    if (!*seen) co_return failed(meanwhile("it is gone; looking again"));
-    Json live = std::move(**seen);
+    // What was read for this is written with its uid and resourceVersion: another look would add nothing.
+    std::shared_ptr<const Json> seen = view_.job_set;
+    if (!seen) {
+        auto read_now = co_await read(server_, kube::resources::job_sets, key());
+        if (!read_now) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), read_now.error()});
+        if (!*read_now) co_return failed(meanwhile("it is gone; looking again"));
+        seen = std::make_shared<const Json>(std::move(**read_now));
+    }
+    const Json& live = *seen;
     const bool is_latest = view_.live == lifecycle::Live::all;
     // Decided on another version, perhaps of another JobSet: what it says of `suspend` may be over, and our
     // apply would say it again.
@@ -127,7 +132,8 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const Json wanted = as_it_fits(ours, live, keeps);
     co_await net::next_turn();
     const bool noted = lifecycle::has_withdrawn(live);
-    const bool as_it_should_be = !noted && runtime::is_applied(wanted, live);
+    const bool as_it_should_be = !noted && (runtime::is_applied(wanted, live) ||
+                                            runtime::is_applied_but_for_suspend(ours, wanted, live));
     std::vector<std::string> withdrawn;
     co_await net::next_turn();
     if (!as_it_should_be) withdrawn = withdrawn_by(ours, live);
@@ -157,20 +163,23 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     if (keeps_others)
         if (const std::string field = runtime::changed_fixed_field(ours, live); !field.empty())
             outcome.events.push_back(lifecycle::template_kept(field));
+    Json noted_one;
+    const Json* latest = &live;
     if (Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
         lifecycle::has_withdrawn(noting)) {
         if (!runtime::is_applied(noting, live)) {
             auto applied = co_await apply(noting, live, kept);
             if (!applied) co_return co_await refused(built, live, wanted, kept, applied.error());
-            live = std::move(*applied);
+            noted_one = std::move(*applied);
+            latest = &noted_one;
         }
-        Outcome replaced = co_await replace_jobs(std::move(noting), live, kept, std::move(why));
+        Outcome replaced = co_await replace_jobs(std::move(noting), *latest, kept, std::move(why));
         if (!std::holds_alternative<Done>(replaced.result)) co_return replaced;
         for (lifecycle::Event& event : replaced.events) outcome.events.push_back(std::move(event));
     }
-    const auto applied = co_await apply(wanted, live, kept);
+    const auto applied = co_await apply(wanted, *latest, kept);
     if (applied) co_return outcome;
-    co_return co_await refused(built, live, wanted, kept, applied.error());
+    co_return co_await refused(built, *latest, wanted, kept, applied.error());
 }
 
 // As it was seen. The answer is the JobSet then.

@@ -87,7 +87,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 }
 
 kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
-                            lifecycle::Live what, api::Time now) {
+                            lifecycle::Live what, api::Time now, bool for_change) {
     View view;
     view.live = what;
     auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
@@ -112,12 +112,14 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
         view.observed.job = api::take_train_job(std::move(**whole));
     }
     if (what == lifecycle::Live::all) {
-        const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
+        const api::JsonPaths omit = for_change ? api::JsonPaths() : api::JsonPaths(rest_of_job_set);
+        auto job_set = co_await read(server, kube::resources::job_sets, key, omit);
         if (!job_set) co_return job_set.error();
         view.observed.is_live = true;
         if (*job_set) {
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);
+            if (for_change) view.job_set = std::make_shared<const api::Json>(std::move(**job_set));
         }
     }
     co_return view;

@@ -31,6 +31,12 @@ bool has_conditions(const lifecycle::Decision& decision) {
            std::holds_alternative<lifecycle::Finish>(decision);
 }
 
+bool may_change_job_set(const lifecycle::Decision& decision) {
+    const auto* run = std::get_if<lifecycle::Run>(&decision);
+    return run && (run->job_set == lifecycle::JobSetAction::update ||
+                   run->job_set == lifecycle::JobSetAction::resume);
+}
+
 }  // namespace
 
 // Why they cannot say anything, which holds up nothing but their conditions.
@@ -133,7 +139,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
             }
         }
         if (look_live) {
-            auto live = co_await live_view(server_, runtime_reads_, key, needed, now_());
+            auto live = co_await live_view(server_, runtime_reads_, key, needed, now_(),
+                                           may_change_job_set(decision));
             if (live) {
                 const auto availability = view.observed.availability;
                 view = std::move(*live);

@@ -9,7 +9,7 @@ namespace {
 using api::Json;
 
 void warn_of_exclusive_gang(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new()) return;
+    if (!review.is_reviewed_as_new()) return;
     const ValidationInputs inputs = {.job = review.job,
                                      .runtime = review.runtime,
                                      .merged_spec = review.merged_spec,

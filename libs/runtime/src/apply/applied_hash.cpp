@@ -117,6 +117,14 @@ bool differs_in_suspend_only(const Json& wanted, const Json& live) {
     return applied == applied_hash(wanted) || applied == applied_hash(with_applied_hash(std::move(other)));
 }
 
+bool is_applied_but_for_suspend(const Json& ours, const Json& wanted, const Json& live) {
+    if (!differs_in_suspend_only(ours, live)) return false;
+    Json noted = wanted;
+    noted["metadata"]["annotations"][api::applied_hash_annotation] =
+        live["metadata"]["annotations"][api::applied_hash_annotation];
+    return is_contained(noted, live);
+}
+
 bool keeps_template(const Json& wanted, const Json& live) {
     const auto now = hashes_of(wanted), then = hashes_of(live);
     const auto same = [&](std::size_t which) { return !now[which].empty() && now[which] == then[which]; };

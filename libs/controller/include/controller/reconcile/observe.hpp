@@ -17,6 +17,8 @@ struct View {
     /// Why that is not known. It stops what needs the runtime, and nothing else.
     std::optional<lifecycle::ReadFailed> runtime_unread = {};
     lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this reconcile
+    /// The JobSet of `observed` as a whole, where it was read live for a change; else nullptr.
+    std::shared_ptr<const api::Json> job_set = {};
 };
 
 /// Of which kind the runtime of a TrainJob is.
@@ -31,9 +33,9 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 
 /// The API server's view: TrainJob, runtime and, if `what` has it, the JobSet as they are now, without the
 /// TTL. A runtime that cannot be read is no failure: see View::runtime_unread. `now` is what
-/// lifecycle::first_resume() wants.
+/// lifecycle::first_resume() wants. `for_change`: fills View::job_set.
 kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
-                            lifecycle::Live what, api::Time now);
+                            lifecycle::Live what, api::Time now, bool for_change);
 
 /// The newest Warning event about the start of the JobSet of a view, or of a Job of the replicated job that
 /// lacks its Pods; "" if there is none. Restarts of the JobSet are no reason. Where events cannot be read, it
