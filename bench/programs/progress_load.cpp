@@ -48,6 +48,7 @@ struct Settings {
     double period = 5;    // seconds between two reports of a sender; 0: without a pause
     double seconds = 20;  // how long
     bool kept = false;    // one connection for all reports of a sender
+    bool once = false;    // one report of each sender
     double warm_up = 0;   // seconds that are not counted
     int connections = 0;  // of senders at most; 0: one for each
 };
@@ -82,6 +83,7 @@ public:
         asio::steady_timer timer(context_);
         auto due = began_ + std::chrono::duration_cast<Clock::duration>(Seconds(pause * place));
         for (std::uint64_t count = 0; due < end_ && Clock::now() < end_; ++count) {
+            if (settings_.once && count == senders.size()) break;
             if (period.count() > 0) {
                 timer.expires_at(due);
                 co_await timer.async_wait(use_awaitable);
@@ -222,7 +224,7 @@ int run(const Settings& settings) {
 
 }  // namespace
 
-// bench_progress_load HOST PORT CA-FILE SENDERS-FILE PERIOD SECONDS WARM-UP new|kept [CONNECTIONS]
+// bench_progress_load HOST PORT CA-FILE SENDERS-FILE PERIOD SECONDS WARM-UP new|kept|once [CONNECTIONS]
 int main(int argc, char** argv) {
     if (argc < 9) {
         std::fprintf(stderr, "bench_progress_load: bench/progress starts it\n");
@@ -234,7 +236,8 @@ int main(int argc, char** argv) {
                          .senders = argv[4],
                          .period = std::stod(argv[5]),
                          .seconds = std::stod(argv[6]),
-                         .kept = std::string(argv[8]) == "kept",
+                         .kept = std::string(argv[8]) != "new",
+                         .once = std::string(argv[8]) == "once",
                          .warm_up = std::stod(argv[7])};
     if (argc > 9) settings.connections = std::stoi(argv[9]);
     return run(settings);

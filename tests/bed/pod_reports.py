@@ -58,15 +58,15 @@ def make_pod(rest, job):
     return token_of(rest, pod, audience_of(meta["namespace"], meta["name"]))
 
 
-def report(port, name, ca, namespace, job, token, percentage=42):
-    """Sends one report to the server of that name at this port. Returns status and body."""
+def report(port, name, ca, namespace, job, token, percentage=42, seconds_ago=0, **members):
+    """Sends one report of that many seconds ago, with other `members`, to the server of that name at this port. Returns status and body."""
     context = ssl.create_default_context(cadata=ca)
     context.verify_flags |= ssl.VERIFY_X509_STRICT
     connection = http.client.HTTPSConnection(name, port, context=context, timeout=20)
     connection.sock = context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=20), server_hostname=name)
     try:
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        body = {"trainerStatus": {"progressPercentage": percentage, "lastUpdatedTime": now}}
+        updated = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds_ago))
+        body = {"trainerStatus": {"progressPercentage": percentage, "lastUpdatedTime": updated, **members}}
         connection.request("POST", f"/apis/{audience_of(namespace, job)}", json.dumps(body), {"Authorization": f"Bearer {token}"})
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())

@@ -18,13 +18,13 @@ DEADLINE_GATE = "--feature-gates=TrainJobStatus=true,TrainJobProgressDeadline=tr
 GUIDE = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "progress.md").read_text(), re.DOTALL)[1]
 
 
-def start(cluster, binaries, *options):
+def start(cluster, binaries, *options, log="progress.log"):
     """Installs roles and policy of the component, and starts the server with its account and arguments. Returns the ready program. The
-    reconciler needs GATE."""
+    reconciler needs GATE. A second replica needs a log of its own."""
     cluster.kubectl("apply", "--server-side", "-f", COMPONENT / "rbac.yaml", "-f", COMPONENT / "account-policy.yaml")
     container, = yaml.safe_load((COMPONENT / "deployment.yaml").read_text())["spec"]["template"]["spec"]["containers"]
     arguments = [argument.replace("0.0.0.0:10443", "127.0.0.1:0").replace("0.0.0.0:8080", "127.0.0.1:0") for argument in container["args"]]
-    program = Program(pathlib.Path(binaries) / "signalbox-webhook", pathlib.Path(cluster.directory) / "progress.log", [
+    program = Program(pathlib.Path(binaries) / "signalbox-webhook", pathlib.Path(cluster.directory) / log, [
         *arguments, "--kubeconfig", cluster.service_account_kubeconfig(NAMESPACE, "signalbox-progress", NAMESPACE),
         "--shutdown-delay=0s", "--progress-interval=1s", "--progress-source-rate=0", *options])
     program.wait_until_ready()
@@ -32,9 +32,9 @@ def start(cluster, binaries, *options):
 
 
 @contextlib.contextmanager
-def running(cluster, binaries, *options):
+def running(cluster, binaries, *options, log="progress.log"):
     """Starts the server, and checks that it ends cleanly."""
-    program = start(cluster, binaries, *options)
+    program = start(cluster, binaries, *options, log=log)
     try:
         yield program
     finally:

@@ -29,11 +29,12 @@ def token_of(job, pod="pod-1", lasts=3600):
 
 
 class ApiServer(ScriptedApiServer):
-    """Has any TrainJob with its JobSet and any Pod of it; tokens of Pods whose names begin with "pod" are good."""
+    """Has any TrainJob with its JobSet and any Pod of it, but those of `missing`; tokens of Pods whose names begin with "pod" are good."""
 
     def __init__(self):
         super().__init__()
         self.stored = {}  # trainerStatus by job
+        self.missing = set()  # names of jobs
         self.versions = {}
         self.writes = []
         self.fields = set()  # of the status, that writes had
@@ -50,6 +51,8 @@ class ApiServer(ScriptedApiServer):
             return self.send(request, 403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "forbidden"})
         if url.path == REVIEWS:
             return self.send(request, 201, {"status": self.review(json.loads(body)["spec"])})
+        if name in self.missing:
+            return self.send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"})
         if request.command == "PATCH":
             return self.write(request, url.path.split("/")[-2], json.loads(body))
         if "/trainjobs/" in url.path:

@@ -41,10 +41,10 @@ std::optional<ProgressAction> read_action(std::string_view text) {
     return std::nullopt;
 }
 
-Error error_at(std::string_view key, std::string rule) {
-    return {.code = Errc::invalid,
-            .message = std::move(rule),
-            .field = "metadata.annotations[" + std::string(key) + "]"};
+FieldError error_at(std::string_view key, const std::string& value, std::string rule) {
+    return {.field = "metadata.annotations[" + std::string(key) + "]",
+            .value = Json(value),
+            .detail = std::move(rule)};
 }
 
 }  // namespace
@@ -66,16 +66,16 @@ ProgressAnnotations parse_progress_annotations(const Json& annotations) {
             .action = text_at(annotations, progress_action_annotation)};
 }
 
-std::vector<Error> progress_deadline_errors(const ProgressAnnotations& annotations) {
-    std::vector<Error> errors;
+FieldErrors progress_deadline_errors(const ProgressAnnotations& annotations) {
+    FieldErrors errors;
     if (annotations.seconds && !read_seconds(*annotations.seconds))
-        errors.push_back(error_at(progress_seconds_annotation, "must be a number of seconds from " +
-                                                                   std::to_string(fewest_seconds) + " to " +
-                                                                   std::to_string(most_seconds)));
+        errors.push_back(error_at(progress_seconds_annotation, *annotations.seconds,
+                                  "must be a number of seconds from " + std::to_string(fewest_seconds) +
+                                      " to " + std::to_string(most_seconds)));
     if (annotations.action && !read_action(*annotations.action))
-        errors.push_back(error_at(progress_action_annotation, "must be Warn or Fail"));
+        errors.push_back(error_at(progress_action_annotation, *annotations.action, "must be Warn or Fail"));
     if (annotations.action && !annotations.seconds)
-        errors.push_back(error_at(progress_action_annotation,
+        errors.push_back(error_at(progress_action_annotation, *annotations.action,
                                   "has no effect without " + std::string(progress_seconds_annotation)));
     return errors;
 }

@@ -10,7 +10,7 @@ void report_invalid_deadline(Conclusion& conclusion, const Observed& observed) {
     conclusion.retry_state.invalid_reported = !errors.empty();
     if (errors.empty() || observed.retry_state.invalid_reported) return;
     conclusion.events.push_back(
-        warning_event(event_reason::progress_deadline_invalid, api::describe(errors.front())));
+        warning_event(event_reason::progress_deadline_invalid, api::describe({errors.front()})));
 }
 
 }  // namespace lifecycle

@@ -126,22 +126,29 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
          [](RelatedObjects& s) { s.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; },
          "1h, then Warn: not armed: another controller manages the job\n"},
         {"too short", [](RelatedObjects& s) { s.job["metadata"]["annotations"][seconds_annotation] = "59"; },
-         "none: \"59\" is no number of seconds from 60 to 2147483647\n"},
+         "none: metadata.annotations[trainer.kubeflow.org/progress-deadline-seconds]: Invalid value: \"59\": "
+         "must "
+         "be a number of seconds from 60 to 2147483647\n"},
         {"too long",
          [](RelatedObjects& s) { s.job["metadata"]["annotations"][seconds_annotation] = "2147483648"; },
-         "none: \"2147483648\" is no number of seconds from 60 to 2147483647\n"},
+         "none: metadata.annotations[trainer.kubeflow.org/progress-deadline-seconds]: Invalid value: "
+         "\"2147483648\": must be a number of seconds from 60 to 2147483647\n"},
         {"no number", [](RelatedObjects& s) { s.job["metadata"]["annotations"][seconds_annotation] = "60s"; },
-         "none: \"60s\" is no number"},
+         "none: metadata.annotations[trainer.kubeflow.org/progress-deadline-seconds]: Invalid value: "
+         "\"60s\": "},
         {"another action",
          [](RelatedObjects& s) { s.job["metadata"]["annotations"][action_annotation] = "fail"; },
-         "none: the action \"fail\" is neither Warn nor Fail\n"},
+         "none: metadata.annotations[trainer.kubeflow.org/progress-deadline-action]: Invalid value: "
+         "\"fail\": "
+         "must be Warn or Fail\n"},
         {"an action alone",
          [](RelatedObjects& s) {
              s.job["metadata"]["annotations"].erase(seconds_annotation);
              s.job["metadata"]["annotations"][action_annotation] = "Fail";
          },
-         "none: trainer.kubeflow.org/progress-deadline-action needs "
-         "trainer.kubeflow.org/progress-deadline-seconds\n"},
+         "none: metadata.annotations[trainer.kubeflow.org/progress-deadline-action]: Invalid value: "
+         "\"Fail\": "
+         "has no effect without trainer.kubeflow.org/progress-deadline-seconds\n"},
     };
     for (const Row& row : rows) {
         INFO(row.name);

@@ -290,8 +290,9 @@ TEST_CASE("a progress deadline with errors counts as none, and is reported once"
     REQUIRE(conclusion.events.size() == 1);
     CHECK(conclusion.events.front().type == EventType::warning);
     CHECK(conclusion.events.front().note ==
-          "metadata.annotations[trainer.kubeflow.org/progress-deadline-seconds]: must be a number of seconds "
-          "from 60 to 2147483647");
+          "metadata.annotations[trainer.kubeflow.org/progress-deadline-seconds]: Invalid value: \"30m\": "
+          "must be a "
+          "number of seconds from 60 to 2147483647");
     look(story, 25h);
     CHECK(story.reported == "86400 ProgressDeadlineInvalid");
     CHECK(story.says() == "Created=True/JobsCreationSucceeded");

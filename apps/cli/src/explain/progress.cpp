@@ -1,12 +1,12 @@
 #include "explain/progress.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/names.hpp"
 #include "api/progress.hpp"
 #include "job/brief.hpp"
 #include "lifecycle/deadline.hpp"
+#include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/state.hpp"
 #include "text/bar.hpp"
 
@@ -18,12 +18,6 @@ using std::chrono::seconds;
 
 using api::progress_action_annotation;
 using api::progress_seconds_annotation;
-constexpr std::int64_t shortest_deadline = 60;
-constexpr std::int64_t longest_deadline = 2'147'483'647;
-// A report may wait that long for its write, so a deadline passes later by as much.
-constexpr seconds grace{60};
-// A Lease without a renewal for so long: reports may be lost.
-constexpr seconds lease_lasts{60};
 constexpr std::size_t most_metrics = 8;
 constexpr std::size_t bar_columns = 20;
 
@@ -36,30 +30,13 @@ std::optional<api::Time> time_of(const Json& text) {
     return time ? std::optional(*time) : std::nullopt;
 }
 
-std::optional<std::int64_t> number_of(std::string_view text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return number >= shortest_deadline && number <= longest_deadline ? std::optional(number) : std::nullopt;
-}
-
 // The limit and the action, or why they count as none.
-ProgressDeadline wish_of(const Json& annotations) {
-    ProgressDeadline wish = {.action = "Warn"};
-    const Json& limit = annotations[progress_seconds_annotation];
-    if (limit.is_null()) {
-        wish.remark = "none: " + std::string(progress_action_annotation) + " needs " +
-                      std::string(progress_seconds_annotation);
-        return wish;
-    }
-    if (const Json& action = annotations[progress_action_annotation]; !action.is_null())
-        wish.action = text_of(action);
-    if (const auto number = number_of(limit.as_string()); !number)
-        wish.remark = "none: \"" + text_of(limit) + "\" is no number of seconds from 60 to 2147483647";
-    else if (wish.action != "Warn" && wish.action != "Fail")
-        wish.remark = "none: the action \"" + wish.action + "\" is neither Warn nor Fail";
+ProgressDeadline wish_of(const api::ProgressAnnotations& wanted) {
+    ProgressDeadline wish = {.action = wanted.action.value_or("Warn")};
+    if (const auto limit = api::parse_progress_deadline(wanted))
+        wish.seconds = limit->seconds;
     else
-        wish.seconds = *number;
+        wish.remark = "none: " + api::describe(api::progress_deadline_errors(wanted));
     return wish;
 }
 
@@ -84,13 +61,13 @@ void set_end(ProgressDeadline& deadline, const RelatedObjects& seen, api::Time a
         const Json& spec = seen.progress_lease.found["spec"];
         const auto renewed = time_of(spec["renewTime"]);
         const auto available = time_of(spec["acquireTime"]);
-        if (!renewed || !available || now - *renewed > lease_lasts) {
+        if (!renewed || !available || now - *renewed > lifecycle::availability_lasts) {
             deadline.remark = "no server of progress renews " + lease;
             return;
         }
         base = std::max(base, *available);
     }
-    deadline.passes = base + seconds(deadline.seconds) + grace;
+    deadline.passes = base + seconds(deadline.seconds) + lifecycle::progress_grace;
 }
 
 Line deadline_line(const ProgressDeadline& deadline, api::Time now) {
@@ -155,7 +132,7 @@ bool has_progress_deadline(const Json& train_job) {
 std::optional<ProgressDeadline> progress_deadline_of(const RelatedObjects& seen, const api::TrainJob& job,
                                                      api::Time now) {
     if (!has_progress_deadline(seen.job) || api::terminal_condition(job)) return std::nullopt;
-    ProgressDeadline deadline = wish_of(seen.job["metadata"]["annotations"]);
+    ProgressDeadline deadline = wish_of(job.progress_annotations);
     if (deadline.seconds == 0) return deadline;
     const Progress progress = progress_of(seen.job);
     deadline.remark = not_armed(job, progress);

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/error.hpp"
+#include "api/field_error.hpp"
 #include "api/json.hpp"
 #include "api/time.hpp"
 
@@ -61,7 +61,7 @@ struct ProgressDeadline {
 };
 
 /// Returns the errors of the annotations, with the field "metadata.annotations[KEY]".
-std::vector<Error> progress_deadline_errors(const ProgressAnnotations& annotations);
+FieldErrors progress_deadline_errors(const ProgressAnnotations& annotations);
 
 /// Returns nullopt without the annotations, and if they have errors.
 std::optional<ProgressDeadline> parse_progress_deadline(const ProgressAnnotations& annotations);

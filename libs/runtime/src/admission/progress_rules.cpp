@@ -6,8 +6,6 @@ namespace runtime {
 namespace {
 
 using api::FieldErrors;
-using api::FieldErrorType;
-using api::Json;
 
 bool has_changed(const ValidationContext& review) {
     const api::ProgressAnnotations before =
@@ -19,12 +17,7 @@ bool has_changed(const ValidationContext& review) {
 // copy that is refused.
 void progress_deadline_is_valid(const ValidationContext& review, FieldErrors& errors) {
     if (!has_changed(review) || review.job.is_multikueue_copy) return;
-    const api::ProgressAnnotations& annotations = review.job.progress_annotations;
-    for (const api::Error& error : api::progress_deadline_errors(annotations)) {
-        const bool of_seconds = error.field.find(api::progress_seconds_annotation) != error.field.npos;
-        const auto& value = of_seconds ? annotations.seconds : annotations.action;
-        errors.push_back({FieldErrorType::invalid, error.field, Json(*value), error.message, {}});
-    }
+    errors.append(api::progress_deadline_errors(review.job.progress_annotations));
 }
 
 constexpr Check checks[] = {
