@@ -53,7 +53,7 @@ def test_an_edit_of_a_runtime_never_shortens_a_life_that_has_begun(signalbox, re
         rest.create(runtime(name, runPolicy=policy))
     names = [f"{name}-{number}" for name in began_with for number in range(50)]
     for name in names:
-        rest.create(train_job(name, name.split("-")[0]))
+        rest.create(train_job(name, name.split("-")[0], nodes=0))  # which ends without a Pod
     for name in names:
         until(rest, name, "Complete", timeout=60)
     signalbox.wait_until_idle()
