@@ -92,10 +92,14 @@ def test_pods_of_an_earlier_train_job_of_the_name_may_not_report(cluster, rest, 
     rest.patch("pods", name, {"metadata": {"finalizers": ["signalbox.test/outlives-its-job"]}})
     try:
         # One by one: the garbage collector may not know new kinds yet.
-        kinds = "trainjobs", "jobsets", "jobs"
-        for kind, each in [(kind, each) for kind in kinds for each in rest.list(kind)] + [("pods", pod)]:
-            rest.delete(kind, each["metadata"]["name"])
-        wait_for("its objects to go", lambda: not any(rest.list(kind) for kind in kinds))
+        kinds = "trainjobs", "jobsets", "jobs", "configmaps"
+
+        def left():
+            return [(kind, each["metadata"]["name"]) for kind in kinds for each in rest.list(kind)
+                    if each["metadata"]["name"].startswith("training")]
+        for kind, each in [*left(), ("pods", name)]:
+            rest.delete(kind, each)
+        wait_for("its objects to go", lambda: not left())
         rest.create(train_job("training", kind="TrainingRuntime", seconds="never"))
         own = training.token(running(rest, but=name))
         with progress_deployment.running(cluster, os.environ["SIGNALBOX_BIN_DIR"], log="progress-2.log") as other:
