@@ -2,6 +2,7 @@
 whose training goes on reporting, but makes no progress."""
 
 import os
+import re
 import types
 
 import pytest
@@ -90,8 +91,15 @@ def test_pods_of_an_earlier_train_job_of_the_name_may_not_report(cluster, rest, 
     assert training.report(token, 1) == 200
     rest.patch("pods", name, {"metadata": {"finalizers": ["signalbox.test/outlives-its-job"]}})
     try:
-        rest.delete("trainjobs", "training")
-        wait_for("its objects to go", lambda: not any(rest.get(kind, "training") for kind in ("trainjobs", "jobsets")))
+        # One by one: the garbage collector may not know new kinds yet.
+        kinds = "trainjobs", "jobsets", "jobs", "configmaps"
+
+        def left():
+            return [(kind, each["metadata"]["name"]) for kind in kinds for each in rest.list(kind)
+                    if each["metadata"]["name"].startswith("training")]
+        for kind, each in [*left(), ("pods", name)]:
+            rest.delete(kind, each)
+        wait_for("its objects to go", lambda: not left())
         rest.create(train_job("training", kind="TrainingRuntime", seconds="never"))
         own = training.token(running(rest, but=name))
         with progress_deployment.running(cluster, os.environ["SIGNALBOX_BIN_DIR"], log="progress-2.log") as other:
@@ -108,6 +116,9 @@ def test_pods_of_an_earlier_train_job_of_the_name_may_not_report(cluster, rest, 
 
 
 def test_an_invalid_report_is_refused_with_the_api_server_s_own_words(rest, training):
+    def words(message):
+        # How much of the path the API server repeats depends on what is stored already.
+        return re.sub(r": \S+ in body", ": in body", message)
     token, when = training.token(), progress_deadlines.ago(0)
     for members in ({"progressPercentage": 150}, {"progressPercentage": -1}, {"estimatedRemainingSeconds": -5},
                     {"metrics": [{"name": "", "value": "1"}]}, {"metrics": [{"name": "loss", "value": "1" * 65}]},
@@ -115,7 +126,7 @@ def test_an_invalid_report_is_refused_with_the_api_server_s_own_words(rest, trai
         with pytest.raises(ApiError) as refused:
             rest.patch("trainjobs", "training", {"status": {"trainerStatus": {"lastUpdatedTime": when, **members}}}, subresource="status")
         status, body = training.answer(token, **{"percentage": 1, **members})
-        assert (status, body["reason"], body["message"]) == (refused.value.code, "Invalid", refused.value.status["message"])
+        assert (status, body["reason"], words(body["message"])) == (refused.value.code, "Invalid", words(refused.value.status["message"]))
     assert training.progress() == {}
 
 
