@@ -100,10 +100,15 @@ api::Error recreated_in_vain(const api::Error& refusal) {
                          "something else of it: look for a policy or webhook that changes JobSets");
 }
 
-// Of JobSet's webhook and of the CEL rules of its CRD, in this order.
+// Of JobSet's webhook, of the CEL rules of its CRD, and of the schema, in this order. The last one: an API
+// server withdraws all members of an object, leaves null in its place, and denies that
+// (kubernetes/kubernetes#117447; seen with 1.33).
 bool refuses_immutable_field(const api::Error& error) {
-    return is_rejection(error) && (error.message.find("field is immutable") != std::string::npos ||
-                                   error.message.find("Value is immutable") != std::string::npos);
+    if (!is_rejection(error)) return false;
+    for (const char* text :
+         {"field is immutable", "Value is immutable", "in body must be of type object: \"null\""})
+        if (error.message.find(text) != std::string::npos) return true;
+    return false;
 }
 
 bool may_have_run(const api::Json& live) {

@@ -107,6 +107,10 @@ TEST_CASE("how the API server says that a field must not change", "[recreate]") 
                                              "spec.replicatedJobs: Invalid value: []: field is immutable")));
     CHECK(refuses_immutable_field(
         server_error(422, "spec.network: Invalid value: \"object\": Value is immutable")));
+    CHECK(refuses_immutable_field(server_error(
+        422,
+        "spec.replicatedJobs[0].template.spec.template.metadata: Invalid value: \"null\": "
+        "spec.replicatedJobs[0].template.spec.template.metadata in body must be of type object: \"null\"")));
     CHECK_FALSE(refuses_immutable_field(server_error(422, "spec.replicatedJobs: Required value")));
     CHECK_FALSE(refuses_immutable_field(server_error(409, "field is immutable")));
 }

@@ -66,7 +66,8 @@ api::Json with_recreation(api::Json snapshot, std::int64_t generation, std::stri
 /// Why there is none after that.
 api::Error recreated_in_vain(const api::Error& refusal);
 
-/// Whether the API server refuses a change because a field of an existing JobSet must not change.
+/// Whether the API server refuses a change because a field of an existing JobSet must not change, or cannot
+/// be withdrawn from it.
 bool refuses_immutable_field(const api::Error& error);
 
 /// Whether the live JobSet was not suspended at some time, as far as is known. False only if it is
