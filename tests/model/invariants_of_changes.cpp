@@ -33,6 +33,8 @@ void Invariants::check_resize(const api::ObjectKey& key, const Json& before, con
     if (!job_set) return;
     if (api::parse_job_set(job_set->object).any_active())
         complain(api::to_string(key) + " was resized while its pods were active");
+    if (!job_set->object["spec"]["suspend"].bool_or(false))
+        complain(api::to_string(key) + " was resized before its JobSet was suspended");
     if (!before["suspend"].bool_or(false) && !after["suspend"].bool_or(false))
         complain(api::to_string(key) + " was resized while it was not suspended");
 }
@@ -44,11 +46,13 @@ const Stored* Invariants::own_job_set(const api::ObjectKey& train_job) const {
 
 // The status does not know of it yet.
 bool Invariants::was_corrected_since(const Json& job_set, const api::TrainJob& job) {
-    const Json& pod =
-        job_set["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["template"]["spec"];
+    const Json& made = job_set["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
     const Json& image = job.spec["trainer"]["image"];
-    return !lifecycle::had_job_set(job) && image.is_string() &&
-           pod["containers"][std::size_t{0}]["image"] != image;
+    const Json& nodes = job.spec["trainer"]["numNodes"];
+    const bool differs =
+        (image.is_string() && made["template"]["spec"]["containers"][std::size_t{0}]["image"] != image) ||
+        (nodes.as_int() && made["parallelism"] != nodes);
+    return !lifecycle::had_job_set(job) && differs;
 }
 
 void Invariants::note_start(const Json& before, const Json& after) {

@@ -145,6 +145,12 @@ ODD = {
     "a namespaced runtime": lambda: (train_job("spaced", "odd", kind="TrainingRuntime", suspend=True), runtime("odd", "TrainingRuntime")),
     "nothing but a name": lambda: ({**train_job("bare"), "spec": {"runtimeRef": {"name": "odd"}, "suspend": True}}, runtime("odd")),
     "a deadline": lambda: (train_job("dated", "odd", suspend=True, activeDeadlineSeconds=3600), runtime("odd")),
+    "a gang of YuniKorn": lambda: (train_job("gang", "odd-gang", suspend=True, nodes=2), runtime("odd-gang", podGroupPolicy={"yunikorn": {
+        "queue": "root.team", "placeholderTimeoutSeconds": 60, "gangSchedulingStyle": "Hard"}})),
+    "elastic nodes": lambda: (train_job("elastic", "odd-elastic", suspend=True, nodes=2), runtime("odd-elastic", ml_policy={"torch": {
+        "elasticPolicy": {"minNodes": 1, "maxNodes": 4, "maxRestarts": 2}}})),
+    "one node without DNS": lambda: (train_job("alone", "odd-alone", suspend=True), runtime("odd-alone", ml_policy={"torch": {
+        "singleNodeAddress": "Loopback", "numProcPerNode": 2}})),
     "an MPI launcher that is a node": lambda: (train_job("ranked", "odd-mpi", suspend=True, nodes=3), launcher_as_node()),
 }
 

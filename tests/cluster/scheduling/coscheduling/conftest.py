@@ -39,7 +39,8 @@ def room(cluster, installed, admin):
     """Returns room({node: places}): a context manager with a Room of its own. gangs: whether the gang scheduler places its Pods."""
     @contextlib.contextmanager
     def make(places, gangs=True):
-        made = Room(admin, cluster, places, lambda timeout: {"coscheduling": {"scheduleTimeoutSeconds": timeout}}, **({"schedulerName": SCHEDULER} if gangs else {}))
+        made = Room(admin, cluster, places, lambda timeout: {"coscheduling": {"scheduleTimeoutSeconds": timeout}},
+                    **({"schedulerName": SCHEDULER} if gangs else {}))
         try:
             yield made
         finally:
