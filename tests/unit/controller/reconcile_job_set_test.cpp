@@ -102,8 +102,8 @@ TEST_CASE("a job is resumed with one look at each of its objects, and no older J
     SECTION("the JobSet changes after it was looked at") {
         interferes = true;
         const auto report = life.pass();
-        CHECK(report.trouble);
-        CHECK(report.trouble->code == api::Errc::conflict);
+        CHECK(report.error);
+        CHECK(report.error->code == api::Errc::conflict);
         CHECK(life.job_set()["spec"]["suspend"] == Json(true));
         CHECK_FALSE(life.pass().trouble);
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
