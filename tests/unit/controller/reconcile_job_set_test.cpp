@@ -68,7 +68,7 @@ TEST_CASE("a job that is suspended and resumed costs one write of its JobSet eac
     for (const bool suspend : {true, false, true}) {
         CAPTURE(suspend);
         life.set_suspend(suspend);
-        for (int passes = 0; passes < 4; ++passes) CHECK_FALSE(life.pass().trouble);
+        for (int passes = 0; passes < 4; ++passes) CHECK_FALSE(life.pass().error);
         CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
         CHECK(life.job_set()["spec"]["suspend"] == Json(suspend));
         CHECK(std::as_const(life.job_set())["metadata"]["annotations"][api::applied_hash_annotation] ==
@@ -94,7 +94,7 @@ TEST_CASE("a job is resumed with one look at each of its objects, and no older J
         return std::optional<api::Error>();
     };
     SECTION("undisturbed") {
-        CHECK_FALSE(life.pass().trouble);
+        CHECK_FALSE(life.pass().error);
         CHECK(reads == std::vector<std::string>{job_path, runtime_path, job_set_path,
                                                 config_maps_path + "/" + snapshot.name});
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
@@ -105,7 +105,7 @@ TEST_CASE("a job is resumed with one look at each of its objects, and no older J
         CHECK(report.error);
         CHECK(report.error->code == api::Errc::conflict);
         CHECK(life.job_set()["spec"]["suspend"] == Json(true));
-        CHECK_FALSE(life.pass().trouble);
+        CHECK_FALSE(life.pass().error);
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
         CHECK(life.job_set()["spec"]["other"] == Json("yes"));
     }
