@@ -211,9 +211,11 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     }
     // What was stated before a restart had its event then.
     if (said && !stall.warned) stall.warned = now;
-    // An event expires while what it says is still so.
-    const bool is_old = said && said->message.find(events_unread) != std::string::npos;
-    const bool adds = takes && (!cause.is_of_start || has_event(outcome) || is_old);
+    // An event expires while what it says is still so, and that events cannot be read says less than one.
+    const auto is_unread = [](const std::string& text) { return text.find(events_unread) != text.npos; };
+    const bool was_unread = said && is_unread(said->message);
+    const bool says_more = has_event(outcome) && (!said || !is_unread(*outcome.start_events));
+    const bool adds = takes && (!cause.is_of_start || says_more || was_unread);
     std::string text =
         said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
     if (cause.warns) warn(conclusion, stall, cause, text, now);

@@ -76,6 +76,15 @@ TEST_CASE("Stalled says that events cannot be read until they can", "[stall]") {
     }
 }
 
+TEST_CASE("events that cannot be read for a moment take the reason back from no condition", "[stall]") {
+    Story story{.observed = not_begun()};
+    look(story, 0s);
+    look(story, 30s, events_say("exceeded quota"));
+    look(story, 90s, events_say(std::string(events_unread) + "timed out"));
+    look(story, 150s, events_say(""));
+    CHECK(story.message("Stalled") == "exceeded quota");
+}
+
 TEST_CASE("missing Pods are named by their replicated job", "[stall]") {
     Story story{.observed = without_pods()};
     look(story, 0s);

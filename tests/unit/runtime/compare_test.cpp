@@ -1,5 +1,6 @@
 #include "runtime/compare.hpp"
 
+#include "api/names.hpp"
 #include "fixtures.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/live_defaults.hpp"
@@ -237,6 +238,12 @@ TEST_CASE("what a merge patch has suspended needs no apply unless something else
     CHECK_FALSE(runtime::is_applied_but_for_suspend(ours, ours, changed(patched, {{"spec.a", "3"}})));
     CHECK_FALSE(
         runtime::is_applied_but_for_suspend(ours, ours, changed(patched, {{"metadata.annotations", "-"}})));
+    // The rest of the note, of which a later comparison needs each part, would be written.
+    CHECK_FALSE(runtime::is_applied_but_for_suspend(
+        ours, ours,
+        changed(patched, {{"metadata.annotations", ("{" + std::string(api::applied_hash_annotation) + ": '" +
+                                                    runtime::applied_hash(patched) + ".b.c'}")
+                                                       .c_str()}})));
     // What others have added is wanted as well.
     const Json more = changed(ours, {{"spec.b", "1"}});
     CHECK_FALSE(runtime::is_applied_but_for_suspend(ours, more, patched));
@@ -271,4 +278,31 @@ TEST_CASE("an immutable field is sent as it is stored if that is also what is bu
             CHECK(runtime::with_live_defaults(tree(c.wanted), tree(c.live)) == tree(c.sent));
         }
     }
+}
+
+TEST_CASE("labels that are withdrawn leave no empty object in what is applied", "[runtime]") {
+    const Json live = tree(R"(
+        metadata:
+          managedFields:
+          - manager: trainer
+            operation: Apply
+            fieldsV1:
+              f:spec:
+                f:replicatedJobs:
+                  'k:{"name":"a"}':
+                    f:name: {}
+                    f:template:
+                      f:spec:
+                        f:template:
+                          f:metadata: {f:labels: {f:team: {}}}
+                          f:spec: {f:hostNetwork: {}}
+        spec:
+          replicatedJobs:
+          - name: a
+            template: {spec: {template: {metadata: {labels: {team: x}}, spec: {hostNetwork: true}}}})");
+    const Json ours = tree(
+        "{spec: {suspend: true, replicatedJobs: [{name: a, template: {spec: {template: {spec: {hostNetwork: "
+        "true}}}}}]}}");
+    const Json sent = runtime::with_applied_template(ours, ours, live);
+    CHECK(sent["spec"]["replicatedJobs"] == ours["spec"]["replicatedJobs"]);
 }

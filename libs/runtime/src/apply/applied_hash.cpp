@@ -1,5 +1,6 @@
 #include "runtime/applied_hash.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "api/hash.hpp"
@@ -71,6 +72,12 @@ std::array<std::string, 3> hashes_of(const Json& object) {
     return hashes;
 }
 
+// Returns what follows the first hash in the annotation.
+std::string_view note_after_hash(const Json& object) {
+    const std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
+    return note.substr(std::min(note.find('.'), note.size()));
+}
+
 Json with_note(Json object, const auto& note_after) {
     // Removes the parts that do not count while it computes the hash, and restores them: a copy of the whole
     // would cost as much as the hash.
@@ -118,7 +125,7 @@ bool differs_in_suspend_only(const Json& wanted, const Json& live) {
 }
 
 bool is_applied_but_for_suspend(const Json& ours, const Json& wanted, const Json& live) {
-    if (!differs_in_suspend_only(ours, live)) return false;
+    if (!differs_in_suspend_only(ours, live) || note_after_hash(ours) != note_after_hash(live)) return false;
     Json noted = wanted;
     noted["metadata"]["annotations"][api::applied_hash_annotation] =
         live["metadata"]["annotations"][api::applied_hash_annotation];

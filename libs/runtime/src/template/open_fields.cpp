@@ -16,6 +16,11 @@ Json* pod_template(Json& replicated_job) {
     return found;
 }
 
+// Kubernetes 1.33 refuses an apply that leaves an object empty (kubernetes/kubernetes#117447).
+void erase_empty_metadata(Json& pod) {
+    if (const Json* metadata = pod.find("metadata"); metadata && metadata->empty()) pod.erase("metadata");
+}
+
 }  // namespace
 
 void take(Json& into, std::string_view member, const Json& from) {
@@ -34,6 +39,7 @@ void take_open_fields(Json& job, const Json& from) {
     };
     take_all("metadata", open_metadata);
     take_all("spec", open_spec);
+    if (Json* pod = pod_template(job)) erase_empty_metadata(*pod);
 }
 
 void erase_open_fields(Json& job) {
@@ -41,7 +47,7 @@ void erase_open_fields(Json& job) {
     if (!pod) return;
     if (Json* metadata = pod->find("metadata")) {
         for (const std::string_view name : open_metadata) metadata->erase(name);
-        if (metadata->empty()) pod->erase("metadata");
+        erase_empty_metadata(*pod);
     }
     if (Json* spec = pod->find("spec"))
         for (const std::string_view name : open_spec) spec->erase(name);
