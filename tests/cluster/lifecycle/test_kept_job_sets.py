@@ -103,7 +103,7 @@ def test_a_job_set_that_the_cluster_mutates_is_recreated_three_times_and_no_more
         rest.create(train_job("unlike", suspend=True))
         condition = until_not_created(rest, "unlike", "JobsCreationFailed")
         assert "containers[0].image: must not change in a JobSet" in condition["message"]
-        assert "made anew 3 times" in condition["message"]
+        assert "created again 3 times" in condition["message"]
         before = uid(rest.get("jobsets", "unlike"))
         # A new process does not recreate it either.
         signalbox.restart_reconciler()

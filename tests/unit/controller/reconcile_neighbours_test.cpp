@@ -273,7 +273,7 @@ TEST_CASE("a policy that changes JobSets on UPDATE as well is reported, with its
         life.pass();
         const std::string message = life.message("Created");
         CHECK(message.find("policy or webhook of the cluster with every UPDATE") != std::string::npos);
-        CHECK(message.find("take the change back") == std::string::npos);
+        CHECK(message.find("undo the change") == std::string::npos);
         CHECK((message.find("containers[0].image") != std::string::npos) == on_create);
         CHECK(life.server.find(job_sets, key));
     }
