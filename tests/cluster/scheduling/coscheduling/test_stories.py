@@ -41,7 +41,7 @@ def resize_suspended(here, name, nodes):
         try:
             return here.rest.patch("trainjobs", name, {"spec": {"trainer": {"numNodes": nodes}}})
         except ApiError as error:
-            if "active Pods" not in str(error):
+            if "active" not in str(error) and "before the JobSet is suspended" not in str(error):
                 raise
             return None
     wait_for("no active Pods", change)
