@@ -12,6 +12,10 @@ OPTIONS = ["--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--disa
            "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 
 
+class PageGone(Exception):
+    """The browser has gone to another page during a call."""
+
+
 class Browser:
     """One page of a browser. Requests of the page and what it complains of are in `requested` and `complaints`."""
 
@@ -60,10 +64,21 @@ class Browser:
     def wait_for(self, script, seconds=20):
         """Waits until the expression is true, as after a click, and returns its value."""
         end = time.monotonic() + seconds
-        while not (value := self.value(script)):
+        while not (value := self._value_of_page(script)):
             assert time.monotonic() < end, f"not within {seconds} s: {script}"
             self._receive(0.05)
         return value
+
+    def click(self, script):
+        """Evaluates an expression that clicks, which may lead to another page before there is an answer."""
+        self._value_of_page(script)
+
+    def _value_of_page(self, script):
+        """Returns None if the page goes while the expression is evaluated."""
+        try:
+            return self.value(script)
+        except PageGone:
+            return None
 
     def type(self, text):
         """Types into the element that has the focus."""
@@ -78,6 +93,8 @@ class Browser:
         message = {"id": self._number, "method": method, "params": parameters} | ({"sessionId": self._session} if self._session else {})
         os.write(self._to, json.dumps(message).encode() + b"\0")
         answer = self._until(None, method)
+        if "navigated or closed" in answer.get("error", {}).get("message", ""):
+            raise PageGone(method)
         assert "error" not in answer, (method, answer["error"])
         return answer["result"]
 

@@ -119,9 +119,9 @@ def test_the_tabs_and_the_menu_lead_to_a_guide(browser, address):
     browser.size(1280, 900)
     browser.open(address)
     browser.picture(PICTURES / "start.png")
-    browser.value("[...document.querySelectorAll('.md-tabs__link')].find(e => e.textContent.trim() === 'Training').click()")
+    browser.click("[...document.querySelectorAll('.md-tabs__link')].find(e => e.textContent.trim() === 'Training').click()")
     browser.wait_for("document.querySelector('h1')?.textContent.startsWith('Getting started') && document.readyState === 'complete'")
-    browser.value("[...document.querySelectorAll('.md-nav--primary a')].find(e => e.textContent.trim() === 'Runtime patches').click()")
+    browser.click("[...document.querySelectorAll('.md-nav--primary a')].find(e => e.textContent.trim() === 'Runtime patches').click()")
     browser.wait_for("document.querySelector('h1')?.textContent.startsWith('Runtime patches') && document.readyState === 'complete'")
     browser.picture(PICTURES / "guide.png")
 
@@ -151,9 +151,9 @@ def test_readers_can_choose_dark_colours(browser, address):
     browser.size(1280, 900)
     browser.open(address + "concepts/")
     colour = "getComputedStyle(document.body).backgroundColor"
-    browser.value("document.querySelector('input[data-md-color-scheme=default][data-md-color-media]').click()")
+    browser.click("document.querySelector('input[data-md-color-scheme=default][data-md-color-media]').click()")
     light = browser.value(colour)
-    browser.value("document.querySelector('input[data-md-color-scheme=slate]').click()")
+    browser.click("document.querySelector('input[data-md-color-scheme=slate]').click()")
     dark = browser.wait_for(f"{colour} !== '{light}' && {colour}")
     browser.picture(PICTURES / "dark.png")
 
