@@ -28,7 +28,7 @@ std::string to_string(const Scope& scope);
 class Sink {
 public:
     virtual ~Sink() = default;
-    /// The calls of upsert() until synced() are a complete list. If the list is interrupted, begin_replace()
+    /// The calls of upsert() until end_replace() are a complete list. If it is interrupted, begin_replace()
     /// is called again.
     virtual void begin_replace() = 0;
     /// `size` is the size of the object's text from the API server, in bytes.
