@@ -1,5 +1,6 @@
 """Room for gangs on the test bed's nodes: an extended resource for each story, so that stories share a cluster and not its room."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -7,6 +8,7 @@ import subprocess
 import rest as client
 import yaml
 
+from controlplane import ControlPlane
 from jobs import ANCESTOR, runtime, train_job
 from paths import ROOT
 from rest import Rest, conditions, true_conditions
@@ -24,6 +26,17 @@ def template_of(made, job="node"):
     """Returns the Pod template of a job of a runtime."""
     (found,) = [each for each in made["spec"]["template"]["spec"]["replicatedJobs"] if each["name"] == job]
     return found["template"]["spec"]["template"]
+
+
+@contextlib.contextmanager
+def plane_with(scheduler, session):
+    """A control plane with a gang scheduler beside the default one. scheduler: its class. Logs are kept if a test of the session fails."""
+    with ControlPlane() as control_plane:
+        started = scheduler(control_plane)
+        started.install()
+        started.start()
+        yield control_plane
+        control_plane.keep_logs = session.testsfailed > 0
 
 
 class Room:
@@ -89,6 +102,20 @@ class Room:
 
     def submit(self, name, nodes=2, runtime_name="gang", **settings):
         return self.rest.create(train_job(name, runtime_name, "TrainingRuntime", nodes=nodes, **settings))
+
+    def begin(self, first, second):
+        """Lets one of two gangs run, which never ends by itself, and submits the other."""
+        self.rest.create(self.runtime())
+        self.submit(first, seconds="never")
+        self.until_runs(first)
+        self.submit(second, seconds="never")
+
+    def complete(self, *names, **settings):
+        """Submits all gangs at once, and returns when all of them are Complete."""
+        for name in names:
+            self.submit(name, **settings)
+        for name in names:
+            self.until_ends(name)
 
     def pods(self, name, job="node"):
         """Returns the Pods that are not being deleted."""

@@ -5,21 +5,16 @@ import os
 
 import pytest
 
-from controlplane import ControlPlane
 from controlplane.coscheduling import SCHEDULER, Coscheduling
 from deployment import Signalbox
 from rest import Rest
-from rooms import Room
+from rooms import Room, plane_with
 
 
 @pytest.fixture(scope="package")
 def cluster(request):
-    with ControlPlane() as control_plane:
-        scheduler = Coscheduling(control_plane)
-        scheduler.install()
-        scheduler.start()
+    with plane_with(Coscheduling, request.session) as control_plane:
         yield control_plane
-        control_plane.keep_logs = request.session.testsfailed > 0
 
 
 @pytest.fixture(scope="package")
@@ -37,12 +32,7 @@ def admin(cluster):
 @pytest.fixture(scope="package")
 def room(cluster, installed, admin):
     """Returns room({node: places}): a context manager with a Room of its own. gangs: whether the gang scheduler places its Pods."""
-    @contextlib.contextmanager
     def make(places, gangs=True):
-        made = Room(admin, cluster, places, lambda timeout: {"coscheduling": {"scheduleTimeoutSeconds": timeout}},
-                    **({"schedulerName": SCHEDULER} if gangs else {}))
-        try:
-            yield made
-        finally:
-            made.close()
+        return contextlib.closing(Room(admin, cluster, places, lambda timeout: {"coscheduling": {"scheduleTimeoutSeconds": timeout}},
+                                       **({"schedulerName": SCHEDULER} if gangs else {})))
     return make

@@ -49,10 +49,7 @@ def resize_suspended(here, name, nodes):
 
 def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
     with room({"node-1": 2, "node-2": 1}) as here:
-        here.rest.create(here.runtime())
-        here.submit("first", seconds="never")
-        here.until_runs("first")
-        here.submit("second", seconds="never")
+        here.begin("first", "second")
         here.until_refused("second", NO_ROOM)
         said = here.explain("second")
         assert "State     waits for its Pods" in said and f"no node: 0/4 nodes are available: {NO_ROOM}" in said
@@ -63,10 +60,7 @@ def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
 
 def a_suspended_gang_frees_its_room(room):
     with room({"node-1": 1, "node-2": 1}) as here:
-        here.rest.create(here.runtime())
-        here.submit("first", seconds="never")
-        here.until_runs("first")
-        here.submit("second", seconds="never")
+        here.begin("first", "second")
         here.until_refused("second", NO_ROOM)
         suspend(here.rest, "first")
         here.until_runs("second")
@@ -94,22 +88,14 @@ def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
 def gangs_do_not_wait_for_initializers_of_each_other(room):
     with room({"node-1": 2}) as here:
         here.rest.create(here.initialized_runtime())
-        names = ("one", "two", "three")
-        for name in names:
-            here.submit(name)
-        for name in names:
-            here.until_ends(name)
+        here.complete("one", "two", "three")
 
 
 def a_launcher_finds_room_beside_its_nodes(room):
     # Room for the nodes of two jobs, but then for no launcher.
     with room({"node-1": 4}) as here:
         here.rest.create(here.launched_runtime())
-        names = ("one", "two", "three")
-        for name in names:
-            here.submit(name, nodes=3)
-        for name in names:
-            here.until_ends(name)
+        here.complete("one", "two", "three", nodes=3)
         assert here.gang("one")["minMember"] == 2 and here.gang("one")["minResources"] == {here.resource: "3"}
 
 
@@ -130,11 +116,7 @@ def a_gang_that_cannot_fit_says_so_after_its_timeout_and_runs_once_it_fits(room)
 def twenty_gangs_pass_through_room_for_three(room):
     with room({"node-1": 4, "node-2": 2}) as here:
         here.rest.create(here.runtime())
-        names = [f"gang-{number}" for number in range(20)]
-        for name in names:
-            here.submit(name, seconds=0.5)
-        for name in names:
-            here.until_ends(name)
+        here.complete(*(f"gang-{number}" for number in range(20)), seconds=0.5)
 
 
 def an_urgent_gang_overtakes_those_that_wait_and_evicts_none_that_runs(room):

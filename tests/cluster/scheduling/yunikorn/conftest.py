@@ -5,21 +5,16 @@ import os
 
 import pytest
 
-from controlplane import ControlPlane
 from controlplane.yunikorn import YuniKorn
 from deployment import Signalbox
 from rest import Rest
-from rooms import Room
+from rooms import Room, plane_with
 
 
 @pytest.fixture(scope="package")
 def cluster(request):
-    with ControlPlane() as control_plane:
-        scheduler = YuniKorn(control_plane)
-        scheduler.install()
-        scheduler.start()
+    with plane_with(YuniKorn, request.session) as control_plane:
         yield control_plane
-        control_plane.keep_logs = request.session.testsfailed > 0
 
 
 @pytest.fixture(scope="package")
@@ -36,12 +31,7 @@ def admin(cluster):
 @pytest.fixture(scope="package")
 def room(cluster, installed, admin):
     """Returns room({node: places}, style): a context manager with a Room of its own, whose gangs have that gangSchedulingStyle."""
-    @contextlib.contextmanager
     def make(places, style="Hard"):
-        made = Room(admin, cluster, places,
-                    lambda timeout: {"yunikorn": {"placeholderTimeoutSeconds": timeout, "gangSchedulingStyle": style}})
-        try:
-            yield made
-        finally:
-            made.close()
+        return contextlib.closing(Room(
+            admin, cluster, places, lambda timeout: {"yunikorn": {"placeholderTimeoutSeconds": timeout, "gangSchedulingStyle": style}}))
     return make

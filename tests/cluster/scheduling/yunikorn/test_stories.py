@@ -30,10 +30,7 @@ def until_waits(here, name, nodes=2):
 
 def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
     with room({"node-1": 2, "node-2": 1}) as here:
-        here.rest.create(here.runtime())
-        here.submit("first", seconds="never")
-        here.until_runs("first")
-        here.submit("second", seconds="never")
+        here.begin("first", "second")
         until_waits(here, "second")
         assert f"no node: room is held for 1 of 2 Pods of its gang: {NO_ROOM}" in here.explain("second")
         here.finish("first")
@@ -44,10 +41,7 @@ def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
 
 def a_suspended_gang_frees_its_room_and_is_a_gang_again_when_it_is_resumed(room):
     with room({"node-1": 1, "node-2": 1}) as here:
-        here.rest.create(here.runtime())
-        here.submit("first", seconds="never")
-        here.until_runs("first")
-        here.submit("second", seconds="never")
+        here.begin("first", "second")
         until_waits(here, "second")
         suspend(here.rest, "first")
         here.until_runs("second")
@@ -59,10 +53,7 @@ def a_suspended_gang_frees_its_room_and_is_a_gang_again_when_it_is_resumed(room)
 
 def a_gang_that_waits_is_suspended_and_waits_again(room):
     with room({"node-1": 2, "node-2": 1}) as here:
-        here.rest.create(here.runtime())
-        here.submit("first", seconds="never")
-        here.until_runs("first")
-        here.submit("second", seconds="never")
+        here.begin("first", "second")
         until_waits(here, "second")
         suspend(here.rest, "second")
         wait_for("no Pod to hold room", lambda: not placeholders(here))
@@ -75,22 +66,14 @@ def a_gang_that_waits_is_suspended_and_waits_again(room):
 def gangs_do_not_wait_for_initializers_of_each_other(room):
     with room({"node-1": 2}) as here:
         here.rest.create(here.initialized_runtime())
-        names = ("one", "two", "three")
-        for name in names:
-            here.submit(name)
-        for name in names:
-            here.until_ends(name)
+        here.complete("one", "two", "three")
 
 
 def a_launcher_finds_room_beside_its_nodes(room):
     # Room for the nodes of two jobs, but then for no launcher.
     with room({"node-1": 4}) as here:
         here.rest.create(here.launched_runtime())
-        names = ("one", "two", "three")
-        for name in names:
-            here.submit(name, nodes=3)
-        for name in names:
-            here.until_ends(name)
+        here.complete("one", "two", "three", nodes=3)
 
 
 def a_hard_gang_that_cannot_fit_fails_after_its_timeout(room):
@@ -115,11 +98,7 @@ def a_soft_gang_that_cannot_fit_runs_in_part_after_its_timeout(room):
 def twenty_gangs_pass_through_room_for_three(room):
     with room({"node-1": 4, "node-2": 2}) as here:
         here.rest.create(here.runtime())
-        names = [f"gang-{number}" for number in range(20)]
-        for name in names:
-            here.submit(name, seconds=0.5)
-        for name in names:
-            here.until_ends(name)
+        here.complete(*(f"gang-{number}" for number in range(20)), seconds=0.5)
 
 
 STORIES = {story.__name__: story for story in (
