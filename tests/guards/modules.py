@@ -1,9 +1,10 @@
 """Checks the boundaries between the modules of docs/architecture.md that a search of the sources can find.
 
 Include paths already keep a library from including the ones above it. This finds what include paths cannot: system headers in the
-wrong place, and clocks, logs or sockets in the pure libraries.
+wrong place, clocks, logs or sockets in the pure libraries, and folders of a module that include each other.
 """
 
+import graphlib
 import pathlib
 import re
 import sys
@@ -38,8 +39,43 @@ def offences():
                     yield f"{name}:{line}: {what} does not belong here, only in {', '.join(allowed)}"
 
 
+def folder_of(name):
+    """Returns the module of a file and its folder there. A header in include/ belongs to the folder of src/ with the same path."""
+    room, module, part, *rest = pathlib.PurePosixPath(name).parts
+    return f"{room}/{module}", "/".join(rest[1 if part == "include" else 0:-1]) or "its root"
+
+
+def circle_in(sources):
+    """Returns folders of one module that include each other, or None. sources: {file of libs/ or apps/: its text}."""
+    known = {}
+    for name in sources:
+        module, folder = folder_of(name)
+        known[module, name.partition("/include/" if "/include/" in name else "/src/")[2].removeprefix(f"{module.split('/')[1]}/")] = folder
+    uses = {}
+    for name, text in sources.items():
+        module, folder = folder_of(name)
+        for included in re.findall(r'^#include "(.+)"', text, re.MULTILINE):
+            other = known.get((module, included.removeprefix(f"{module.split('/')[1]}/")), folder)
+            if other != folder:
+                uses.setdefault(f"{module}: {folder}", set()).add(f"{module}: {other}")
+    try:
+        graphlib.TopologicalSorter(uses).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return None
+
+
+def circles():
+    planted = {"apps/a/src/one.hpp": '#include "b/two.hpp"', "apps/a/src/b/two.hpp": '#include "one.hpp"'}
+    assert circle_in(planted) and not circle_in(planted | {"apps/a/src/one.hpp": ""})
+    sources = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+               for room in ("libs", "apps") for path in sorted((ROOT / room).glob("**/*.[ch]pp"))}
+    if found := circle_in(sources):
+        yield f"folders include each other: {' <- '.join(found)}"
+
+
 def main():
-    found = list(offences())
+    found = [*offences(), *circles()]
     print("\n".join(found) or "no boundary between modules is crossed")
     return 1 if found else 0
 

@@ -1,7 +1,5 @@
 #include "commands.hpp"
 
-#include <algorithm>
-
 #include "check/check.hpp"
 #include "explain/explain.hpp"
 #include "list/list.hpp"
@@ -81,110 +79,63 @@ constexpr Example wait_examples[] = {
 const Command all[] = {
     {"check", "", "print what admission would answer to objects in files, without a cluster",
      "Prints what admission would answer to the TrainJobs and runtimes in files, by the other objects in "
-     "them, "
-     "without a cluster. Exit status: 0; 1 if something would be refused; 2 on bad usage or input that "
-     "cannot be "
-     "read.",
+     "them, without a cluster. Exit status: 0; 1 if something would be refused; 2 on bad usage or input "
+     "that cannot be read.",
      check_examples, run<CheckSettings, check>, options_of<CheckSettings>},
     {"delete", "", "delete TrainJobs that have ended",
      "Deletes TrainJobs that are complete or have failed, with all that belongs to them, and prints a line "
-     "for each. "
-     "It needs the role edit. Exit status: 0; 1 if one of them could not be deleted; 2 on bad usage and for "
-     "a "
-     "kubeconfig that cannot be used.",
+     "for each. It needs the role edit. Exit status: 0; 1 if one of them could not be deleted; 2 on bad "
+     "usage and for a kubeconfig that cannot be used.",
      delete_examples, run<DeleteSettings, delete_ended>, options_of<DeleteSettings>},
     {"explain", "NAMESPACE/NAME", "show how a TrainJob of a cluster stands, and why",
      "Shows on one screen how a TrainJob of a cluster stands and why: its state, deadline and time to live, "
-     "what "
-     "has changed of its runtime since, its JobSet, its Pods and what is wrong with them, the latest events. "
-     "It "
-     "reads with the permissions of the kubeconfig, and changes nothing. Exit status: 0; 1 if the TrainJob "
-     "cannot "
-     "be read; 2 on bad usage and for a kubeconfig that cannot be used.",
+     "what has changed of its runtime since, its JobSet, its Pods and what is wrong with them, the latest "
+     "events. It reads with the permissions of the kubeconfig, and changes nothing. Exit status: 0; 1 if "
+     "the TrainJob cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
      explain_examples, run<ExplainSettings, explain>, options_of<ExplainSettings>},
     {"list", "", "list TrainJobs with state, progress, nodes, GPUs and times",
      "Lists the TrainJobs of a namespace or of all: what each is doing, the progress and the time left that "
-     "its "
-     "training code has reported, nodes that are ready of those wanted, GPUs, age, what is left of the "
-     "deadline "
-     "and until it is deleted, and the queue. It needs the role view, and changes nothing. Exit status: 0; 1 "
-     "if "
-     "the TrainJobs cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
+     "its training code has reported, nodes that are ready of those wanted, GPUs, age, what is left of the "
+     "deadline and until it is deleted, and the queue. It needs the role view, and changes nothing. Exit "
+     "status: 0; 1 if the TrainJobs cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
      list_examples, run<ListSettings, list>, options_of<ListSettings>},
     {"logs", "NAMESPACE/NAME", "print the output of all Pods of a TrainJob",
      "Prints the output of all Pods of a TrainJob, with lines of several Pods in the order of their time, "
-     "each behind "
-     "the name of its Pod. It needs the role view. Exit status: 0; 1 if there is no Pod, or if the output of "
-     "one "
-     "cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
+     "each behind the name of its Pod. It needs the role view. Exit status: 0; 1 if there is no Pod, or if "
+     "the output of one cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
      logs_examples, run<LogsSettings, logs>, options_of<LogsSettings>},
     {"render", "", "print what would be applied for TrainJobs in files, without a cluster",
-     "Prints what would be applied for the TrainJobs in some files, by the runtimes in them and what else is "
-     "there, without a cluster. Values of Secrets are not shown. Exit status: 0; 1 if a TrainJob would not "
-     "be "
-     "built; 2 on bad usage or input that cannot be read.",
+     "Prints what would be applied for the TrainJobs in some files, by the runtimes in them and what else "
+     "is there, without a cluster. Values of Secrets are not shown. Exit status: 0; 1 if a TrainJob would "
+     "not be built; 2 on bad usage or input that cannot be read.",
      render_examples, run<RenderSettings, render>, options_of<RenderSettings>},
     {"resume", "NAME...", "resume TrainJobs",
      "Resumes TrainJobs: sets spec.suspend to false. Those that have ended stay as they are, and those in a "
-     "queue "
-     "of Kueue are refused. It needs the role edit. Exit status: 0; 1 if one of them was not resumed; 2 on "
-     "bad "
-     "usage and for a kubeconfig that cannot be used.",
+     "queue of Kueue are refused. It needs the role edit. Exit status: 0; 1 if one of them was not resumed; "
+     "2 on bad usage and for a kubeconfig that cannot be used.",
      resume_examples, run<ResumeSettings, resume>, options_of<ResumeSettings>},
     {"suspend", "NAME...", "suspend TrainJobs",
-     "Suspends TrainJobs: sets spec.suspend to true, which removes their Pods. Those that have ended stay as "
-     "they "
-     "are, and those in a queue of Kueue are refused. It needs the role edit. Exit status: 0; 1 if one of "
-     "them was "
-     "not suspended; 2 on bad usage and for a kubeconfig that cannot be used.",
+     "Suspends TrainJobs: sets spec.suspend to true, which removes their Pods. Those that have ended stay "
+     "as they are, and those in a queue of Kueue are refused. It needs the role edit. Exit status: 0; 1 if "
+     "one of them was not suspended; 2 on bad usage and for a kubeconfig that cannot be used.",
      suspend_examples, run<SuspendSettings, suspend>, options_of<SuspendSettings>},
     {"timeline", "NAMESPACE/NAME", "show what happened to a TrainJob when, and where time was lost",
      "Shows as bars how long a TrainJob was suspended or queued, how long the creation of its Pods, their "
-     "scheduling, "
-     "image pulls and start have taken, and how long it runs; and the same of each Pod. A stage before "
-     "running that "
-     "takes a minute and a tenth of all the time is marked. It needs the role view. Exit status: 0; 1 if the "
-     "TrainJob "
-     "cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
+     "scheduling, image pulls and start have taken, and how long it runs; and the same of each Pod. A stage "
+     "before running that takes a minute and a tenth of all the time is marked. It needs the role view. "
+     "Exit status: 0; 1 if the TrainJob cannot be read; 2 on bad usage and for a kubeconfig that cannot be "
+     "used.",
      timeline_examples, run<TimelineSettings, timeline>, options_of<TimelineSettings>},
     {"wait", "NAME...", "wait until TrainJobs run, are suspended, complete or fail",
-     "Waits until all of some TrainJobs are complete, or have failed, or run, or are suspended, and prints a "
-     "line "
-     "for each. "
-     "Exit "
-     "status: 0 if all are as --for says; 3 if one has ended in another way; 4 if one was deleted; 5 after "
-     "--timeout; 1 if they cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
+     "Waits until all of some TrainJobs are complete, or have failed, or run, or are suspended, and prints "
+     "a line for each. Exit status: 0 if all are as --for says; 3 if one has ended in another way; 4 if one "
+     "was deleted; 5 after --timeout; 1 if they cannot be read; 2 on bad usage and for a kubeconfig that "
+     "cannot be used.",
      wait_examples, run<WaitSettings, wait_for>, options_of<WaitSettings>},
 };
-
-const Command* find(std::string_view name) {
-    const auto at = std::find_if(std::begin(all), std::end(all),
-                                 [name](const Command& command) { return command.name == name; });
-    return at == std::end(all) ? nullptr : at;
-}
-
-// Options of different commands with the same name are of the same kind.
-bool takes_a_word(std::string_view option) {
-    for (const Command& command : all)
-        for (const net::Options::Described& each : command.options())
-            if (option == "--" + each.name || (each.letter != 0 && option == std::string{'-', each.letter}))
-                return !each.placeholder.empty();
-    return false;
-}
 
 }  // namespace
 
 std::span<const Command> commands() { return all; }
-
-std::vector<std::string> command_first(std::vector<std::string> words) {
-    if (words.size() > 1 && words[0] == "help" && find(words[1])) return {words[1], "--help"};
-    std::size_t at = 0;
-    while (at < words.size() && words[at].starts_with('-')) at += takes_a_word(words[at]) ? 2 : 1;
-    if (at < words.size() && find(words[at])) {
-        const auto command = words.begin() + static_cast<std::ptrdiff_t>(at);
-        std::rotate(words.begin(), command, command + 1);
-    }
-    return words;
-}
 
 }  // namespace cli

@@ -1,34 +1,11 @@
 #pragma once
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "net/process/options.hpp"
+#include "command/command.hpp"
 
 namespace cli {
 
-struct Example {
-    const char* command;  ///< without "kubectl trainjob "
-    const char* about;
-};
-
-/// A command of `kubectl trainjob`.
-struct Command {
-    std::string_view name;
-    const char* argument;  ///< placeholder of its positional arguments; empty: none
-    const char* about;     ///< a line for the list of commands
-    const char* help;
-    std::span<const Example> examples;
-    int (*run)(net::Options& options, int argc, const char* const* argv);
-    std::vector<net::Options::Described> (*options)();
-};
-
 /// All commands, sorted by name.
 std::span<const Command> commands();
-
-/// Returns the words of a command line with the command in front of the options that precede it: users of
-/// kubectl write `-n team list`. `help list` becomes `list --help`. Without a command they stay as they are.
-std::vector<std::string> command_first(std::vector<std::string> words);
 
 }  // namespace cli

@@ -28,13 +28,14 @@ std::string names_of_commands() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::vector<std::string> words = cli::command_first({argv + std::min(argc, 1), argv + argc});
+    const std::vector<std::string> words =
+        cli::command_first({argv + std::min(argc, 1), argv + argc}, cli::commands());
     if (!words.empty() && words[0] == "__complete")
         return cli::complete(std::vector<std::string>(words.begin() + 1, words.end()), cli::commands());
     std::vector<const char*> pointers;
     for (const std::string& word : words) pointers.push_back(word.c_str());
-    for (const cli::Command& command : cli::commands())
-        if (!words.empty() && words[0] == command.name) return run(command, pointers);
+    if (const auto* command = words.empty() ? nullptr : cli::find_command(cli::commands(), words[0]))
+        return run(*command, pointers);
     net::Options options(program, "Commands for TrainJobs: in files, and in a cluster.", SIGNALBOX_VERSION);
     for (const cli::Command& command : cli::commands())
         options.add_command(std::string(command.name), command.about, command.argument);

@@ -59,9 +59,8 @@ Choices choices_for(std::span<const std::string> words, std::span<const Command>
         for (const Command& command : commands) choices.words.emplace_back(command.name, command.about);
         return choices;
     }
-    const auto command = std::find_if(commands.begin(), commands.end(),
-                                      [&](const Command& each) { return each.name == words.front(); });
-    if (command == commands.end()) return choices;
+    const Command* command = find_command(commands, words.front());
+    if (!command) return choices;
     const std::vector<Described> options = command->options();
     const std::string& last = words.back();
     const Described* before = words.size() > 2 ? find(options, words[words.size() - 2]) : nullptr;

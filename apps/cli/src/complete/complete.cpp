@@ -58,11 +58,11 @@ kube::Async<net::Output> ask(Session& session, Choices& choices) {
 }
 
 // The last word may be the beginning of a command's name.
-std::vector<std::string> completed_line(std::vector<std::string> words) {
+std::vector<std::string> completed_line(std::vector<std::string> words, std::span<const Command> commands) {
     if (words.size() < 2) return words;
     std::string last = std::move(words.back());
     words.pop_back();
-    words = command_first(std::move(words));
+    words = command_first(std::move(words), commands);
     words.push_back(std::move(last));
     return words;
 }
@@ -76,7 +76,7 @@ std::string list_with(Choices::Ask ask) {
 }  // namespace
 
 int complete(std::vector<std::string> line, std::span<const Command> commands) {
-    const std::vector<std::string> words = completed_line(std::move(line));
+    const std::vector<std::string> words = completed_line(std::move(line), commands);
     Choices choices = choices_for(words, commands);
     using Ask = Choices::Ask;
     if (const std::string list = list_with(choices.ask); !list.empty())

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "commands.hpp"
+#include "command/command.hpp"
 
 /// Completion in shells, for kubectl's `kubectl_complete-trainjob`.
 namespace cli {

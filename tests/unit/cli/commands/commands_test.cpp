@@ -88,7 +88,7 @@ TEST_CASE("options in front of a command belong to it", "[commands]") {
         {{"--version"}, {"--version"}},
         {{}, {}},
     };
-    for (const auto& [words, wanted] : rows) CHECK(command_first(words) == wanted);
+    for (const auto& [words, wanted] : rows) CHECK(command_first(words, commands()) == wanted);
 }
 
 TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or resumed", "[suspend]") {
