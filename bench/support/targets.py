@@ -4,21 +4,21 @@ import sys
 
 
 class Targets:
-    """Collects the missed targets. With `judges` False it has none: for figures of a peer."""
+    """Collects the missed targets. With `counts` False it has none: for figures of a peer."""
 
-    def __init__(self, judges=True):
+    def __init__(self, counts=True):
         self.missed = []
-        self._judges = judges
+        self._counts = counts
 
     def at_least(self, what, figure, target):
-        return self.judge(what, figure >= target, f"at least {target}")
+        return self.check(what, figure >= target, f"at least {target}")
 
     def at_most(self, what, figure, target):
-        return self.judge(what, figure <= target, f"at most {target}")
+        return self.check(what, figure <= target, f"at most {target}")
 
-    def judge(self, what, reached, target):
+    def check(self, what, reached, target):
         """Returns the text to print behind the figure."""
-        if not self._judges:
+        if not self._counts:
             return ""
         if not reached:
             self.missed.append(f"{what}: {target}")

@@ -266,7 +266,7 @@ def _answer(fault):
     status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": fault.status, "message": "made up by a test"}
     body = json.dumps(status).encode()
     more = "" if fault.retry_after is None else f"Retry-After: {fault.retry_after}\r\n"
-    return _head(f"{fault.status} Trouble", body, more) + body
+    return _head(f"{fault.status} Fault", body, more) + body
 
 
 def _head(status, body, more=""):

@@ -38,7 +38,7 @@ class ApiServer(ScriptedApiServer):
         self.versions = {}
         self.writes = []
         self.fields = set()  # of the status, that writes had
-        self.trouble = None  # the status of every write, if set
+        self.error_status = None  # the status of every write, if set
         self.delay = 0
         self.reviews = 0
         self.secret = None
@@ -93,8 +93,8 @@ class ApiServer(ScriptedApiServer):
 
     def write(self, request, job, applied):
         self.ended.wait(self.delay)
-        if self.trouble:
-            return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "message": "no luck"})
+        if self.error_status:
+            return self.send(request, self.error_status, {"kind": "Status", "code": self.error_status, "message": "no luck"})
         self.versions[job] = self.versions.get(job, 1) + 1
         self.fields |= set(applied["status"])
         self.stored[job] = applied["status"]["trainerStatus"]

@@ -64,7 +64,7 @@ class ApiServer(ScriptedApiServer):
         self.objects = {}  # by path; GET returns them, watches do not
         self.installed = True  # whether the CRDs are installed
         self.delay = 0.0  # seconds before a GET is answered; release() ends them early
-        self.trouble = None  # the status of every GET, if set
+        self.error_status = None  # the status of every GET, if set
         self.gets = []
         self._released = threading.Event()
 
@@ -90,8 +90,8 @@ class ApiServer(ScriptedApiServer):
             return self.watch(request)
         self.gets.append(url.path)
         self.hold(self.delay)
-        if self.trouble:
-            return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "message": "no luck"})
+        if self.error_status:
+            return self.send(request, self.error_status, {"kind": "Status", "code": self.error_status, "message": "no luck"})
         found = self.objects.get(url.path)
         if found:
             return self.send(request, 200, found)

@@ -15,6 +15,8 @@ WORDS = {
     "episode": "retry state",
     "farewell": "shutdown, drain",
     "agenda": "virtual time",
+    "trouble troubled": "error, fault",
+    "milestone milestones": "measurement",
 }
 PHRASES = {
     r"waiting[ _]room": "wait list",

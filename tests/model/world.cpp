@@ -52,7 +52,7 @@ World::World(Fault plan, Chance chance)
     invariants.clock_skew = std::chrono::abs(fault.clock_skew);
     if (fault.kind == Fault::Kind::late) invariants.late_by = fault.delay;
     invariants.unharmed = is_unharmed();
-    api.judges_edits = true;
+    api.reviews_edits = true;
     api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                          const api::Json& after) { spread(kind, key, before, after); };
 }

@@ -29,7 +29,7 @@ bool contains(const api::Json& list, std::string_view text) {
     return std::ranges::any_of(items, [&](const api::Json& item) { return item.as_string() == text; });
 }
 
-AuthResult standing_of(const api::Json& status, const AuthPolicy& rules) {
+AuthResult result_of(const api::Json& status, const AuthPolicy& rules) {
     // An API server without support for audiences would omit them.
     if (!status["authenticated"].bool_or(false) || !contains(status["audiences"], rules.audience))
         return AuthResult::unauthorized;
@@ -134,7 +134,7 @@ net::Async<AuthResult> TokenAuthenticator::review(std::string token) {
     if (!status.is_object())
         co_return api::Error{.code = api::Errc::internal,
                              .message = "the API server's answer is no TokenReview with a status"};
-    co_return standing_of(status, rules_);
+    co_return result_of(status, rules_);
 }
 
 std::optional<AuthResult> TokenAuthenticator::recall(const net::Digest& digest) {

@@ -69,7 +69,7 @@ def test_a_job_without_progress_is_stalled_until_it_makes_progress_and_fails_if_
     assert true_conditions(rest.get("trainjobs", "reports-nothing")).keys() == {"Created"}
 
 
-def test_reports_wake_no_reconcile(watched, rest, admin):
+def test_reports_enqueue_nothing(watched, rest, admin):
     progress_deadlines.lease(admin, NAMESPACE)
     rest.create(runtime())
     rest.create(limited("reports", seconds="3600"))

@@ -20,7 +20,7 @@ class Authenticator(ApiServer):
     def __init__(self):
         super().__init__()
         self.users = {"other-token": "system:serviceaccount:default:other"}
-        self.trouble = None
+        self.error_status = None
         self.asked = []
 
     def new_token(self):
@@ -35,8 +35,8 @@ class Authenticator(ApiServer):
         spec = json.loads(body)["spec"]
         self.asked.append(spec["token"])
         self.hold(self.delay)
-        if self.trouble:
-            return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "reason": "Forbidden",
+        if self.error_status:
+            return self.send(request, self.error_status, {"kind": "Status", "code": self.error_status, "reason": "Forbidden",
                                                      "message": "tokenreviews is forbidden"})
         user = self.users.get(spec["token"])
         status = {"authenticated": False}
@@ -60,7 +60,7 @@ def shared(request, tmp_path_factory):
 @pytest.fixture
 def place(shared):
     api, webhook = shared
-    api.trouble = None
+    api.error_status = None
     api.release()
     wait_for("calls of the last test to end", lambda: webhook.metric("signalbox_admission_in_flight") == 0)
     return shared
@@ -119,11 +119,11 @@ def test_no_call_is_accepted_when_the_api_server_cannot_review_tokens(place):
     before = turned_away(webhook, 503)
     for code in codes:
         token = f"Bearer {api.new_token()}"
-        api.trouble = code
+        api.error_status = code
         for _ in range(3):
             status, _, text = call(webhook, token)
             assert (status, text) == (503, "the caller cannot be checked now, try again\n"), code
-        api.trouble = None
+        api.error_status = None
         assert call(webhook, token)[0] == 200, code
     assert turned_away(webhook, 503) == before + 3 * len(codes)
     # At most one for each change and thread; unit tests check how often a change is logged.

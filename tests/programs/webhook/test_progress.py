@@ -166,25 +166,25 @@ def test_a_server_without_an_api_server_is_not_ready_and_promises_nothing(tmp_pa
         token = token_of("away")
         wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)
         assert server.post("away", report(1), token)[0] == 200
-        api.trouble = 500
+        api.error_status = 500
         time.sleep(1.1)
         assert server.post("away", report(2), token)[0] == 200
         assert wait_for("a failure", lambda: server.post("away", report(3), token)[0] == 500, interval=0.1)
-        api.trouble = None
+        api.error_status = None
         wait_for("the last report", lambda: api.stored["away"]["progressPercentage"] == 3, timeout=40)
 
 
 def test_after_a_refused_write_no_report_is_promised_until_one_is_stored(shared):
     api, server = shared
     token = token_of("denied")
-    api.trouble = 403
+    api.error_status = 403
     try:
         # At first they may wait in line, behind what the tests before have reported.
         wait_for("a refused write", lambda: server.post("denied", report(1), token)[0] == 500, interval=0.1)
         # This one waits for the next write, which is due later than its answer.
         assert server.post("denied", report(2), token)[0] == 500
     finally:
-        api.trouble = None
+        api.error_status = None
     wait_for("a write", lambda: server.post("denied", report(3), token)[0] == 200, interval=0.1)
     assert api.stored["denied"]["progressPercentage"] == 3
 

@@ -21,7 +21,7 @@ def webhook(place):
     api, webhook = place
     api.objects.clear()
     api.release()
-    api.trouble = None
+    api.error_status = None
     return webhook
 
 
@@ -74,9 +74,9 @@ def test_a_slow_api_server_denies_the_review_in_time(webhook, api):
 
 
 def test_an_object_with_an_invalid_name_counts_as_missing(webhook, api):
-    api.trouble = 400
+    api.error_status = 400
     assert webhook.post(TRAIN_JOB_PATH, review(train_job()))[2]["response"]["status"]["code"] == 422
-    api.trouble = None
+    api.error_status = None
     asked = len(api.gets)
     for name in ("a%b", "..", "a/b"):
         denial = webhook.post(TRAIN_JOB_PATH, review(train_job(name)))[2]["response"]["status"]
@@ -86,7 +86,7 @@ def test_an_object_with_an_invalid_name_counts_as_missing(webhook, api):
 
 @pytest.mark.parametrize("code", [401, 403, 409, 500, 503])
 def test_a_lookup_that_fails_is_no_verdict_about_the_object(webhook, api, code):
-    api.trouble = code
+    api.error_status = code
     status, headers, body = webhook.post(TRAIN_JOB_PATH, review(train_job()))
     assert status == 200
     assert "Retry-After" not in headers
@@ -100,7 +100,7 @@ def test_a_lookup_that_fails_is_no_verdict_about_the_object(webhook, api, code):
 
 
 def test_reviews_without_a_lookup_are_decided_all_the_same(webhook, api):
-    api.trouble = 500
+    api.error_status = 500
     assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
     relabelled = train_job()
     relabelled["metadata"]["labels"] = {"team": "blue"}

@@ -19,7 +19,7 @@ namespace {
 struct Gate {
     explicit Gate(AuthPolicy wanted = {.audience = "webhook"}) : rules(std::move(wanted)) {
         server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
-            if (trouble) return *trouble;
+            if (error) return *error;
             if (!odd_answer.empty()) return kube::Response{201, odd_answer};
             const Json asked = api::parse_json(request.body).value();
             const bool good = asked["spec"]["token"].as_string() == "good";
@@ -49,7 +49,7 @@ struct Gate {
     VirtualClock clock{context};
     FakeApiServer server{clock};
     Json audiences = Json::array({Json("webhook")});
-    std::optional<api::Error> trouble = {};
+    std::optional<api::Error> error = {};
     std::string odd_answer = {};
     std::string log_text = {};
     net::Log log{net::LogLevel::debug, net::LogFormat::text,
@@ -160,8 +160,8 @@ TEST_CASE("many calls with one token make one request", "[authentication]") {
 
 TEST_CASE("no caller is admitted while the API server cannot check tokens", "[authentication]") {
     const std::pair<const char*, void (*)(Gate&)> cases[] = {
-        {"unreachable", [](Gate& g) { g.trouble = api::Error{.code = api::Errc::unavailable}; }},
-        {"a permission is missing", [](Gate& g) { g.trouble = refusal(403, api::Errc::forbidden); }},
+        {"unreachable", [](Gate& g) { g.error = api::Error{.code = api::Errc::unavailable}; }},
+        {"a permission is missing", [](Gate& g) { g.error = refusal(403, api::Errc::forbidden); }},
         {"no answer", [](Gate& g) { g.server.delay = 1h; }},
         {"no JSON", [](Gate& g) { g.odd_answer = "<html>"; }},
         {"no status", [](Gate& g) { g.odd_answer = "{}"; }},
@@ -178,7 +178,7 @@ TEST_CASE("no caller is admitted while the API server cannot check tokens", "[au
             CHECK(gate.log_text.find("cannot review") == gate.log_text.rfind("cannot review"));
             CHECK(gate.log_text.find("good") == std::string::npos);
 
-            gate.trouble.reset();
+            gate.error.reset();
             gate.odd_answer.clear();
             gate.server.delay = 0ms;
             CHECK(gate.call("good") == AuthResult::admitted);

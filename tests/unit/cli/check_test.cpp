@@ -229,7 +229,7 @@ TEST_CASE("a summary has a line for each object, with as many errors as the text
     CHECK_THAT(warned, Catch::Contains("2 allowed, 1 of them with warnings, 0 refused"));
 }
 
-TEST_CASE("other kinds are surroundings or passed over", "[check]") {
+TEST_CASE("other kinds are related objects or passed over", "[check]") {
     Desk desk;
     const auto output = desk.check(job + "---\n" + plain_runtime +
                                    "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"

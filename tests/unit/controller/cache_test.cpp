@@ -32,7 +32,7 @@ kube::Sink& sink(kube::Store<Facts>& store, std::string_view ns = "ns") {
     throw std::logic_error("no partition for " + std::string(ns));
 }
 
-struct Woken {
+struct Enqueued {
     std::vector<std::string> keys = {};
     kube::Namespaces namespaces = {};
     controller::Cache cache{
@@ -51,8 +51,8 @@ struct Woken {
 };
 
 // What runtimes were there before is of no interest then.
-void list_runtimes(Woken& woken) {
-    for (auto* store : {&woken.cache.training_runtimes(), &woken.cache.cluster_training_runtimes()})
+void list_runtimes(Enqueued& enqueued) {
+    for (auto* store : {&enqueued.cache.training_runtimes(), &enqueued.cache.cluster_training_runtimes()})
         for (const kube::Partition& partition : store->partitions()) {
             partition.sink.begin_replace();
             partition.sink.end_replace("1");
@@ -61,59 +61,62 @@ void list_runtimes(Woken& woken) {
 
 }  // namespace
 
-TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others") {
-    Woken woken;
-    list_runtimes(woken);
-    sink(woken.cache.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
-    sink(woken.cache.train_jobs()).upsert({"ns", "other"}, "2", train_job("ClusterTrainingRuntime", "jax"));
-    sink(woken.cache.train_jobs()).upsert({"ns", "local"}, "3", train_job("TrainingRuntime", "torch"));
-    CHECK(woken.take() == std::vector<std::string>{"ns/uses", "ns/other", "ns/local"});
+TEST_CASE("a change of a runtime enqueues the TrainJobs that use it, and no others") {
+    Enqueued enqueued;
+    list_runtimes(enqueued);
+    sink(enqueued.cache.train_jobs())
+        .upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    sink(enqueued.cache.train_jobs())
+        .upsert({"ns", "other"}, "2", train_job("ClusterTrainingRuntime", "jax"));
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "local"}, "3", train_job("TrainingRuntime", "torch"));
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/uses", "ns/other", "ns/local"});
 
-    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
-    CHECK(woken.take().empty());
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
-    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "8", runtime_object);
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/local"});
-    sink(woken.cache.training_runtimes()).upsert({"elsewhere", "torch"}, "9", runtime_object);
-    CHECK(woken.take_users().empty());
+    sink(enqueued.cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
+    CHECK(enqueued.take().empty());
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/uses"});
+    sink(enqueued.cache.training_runtimes()).upsert({"ns", "torch"}, "8", runtime_object);
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/local"});
+    sink(enqueued.cache.training_runtimes()).upsert({"elsewhere", "torch"}, "9", runtime_object);
+    CHECK(enqueued.take_users().empty());
 }
 
-TEST_CASE("runtimes of the first list wake nothing, since nothing was built before") {
-    Woken woken;
-    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
-    woken.take();
-    auto& runtimes = sink(woken.cache.cluster_training_runtimes());
+TEST_CASE("runtimes of the first list enqueue nothing, since nothing was built before") {
+    Enqueued enqueued;
+    sink(enqueued.cache.train_jobs())
+        .upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    enqueued.take();
+    auto& runtimes = sink(enqueued.cache.cluster_training_runtimes());
     runtimes.begin_replace();
     runtimes.upsert({"", "torch"}, "7", runtime_object);
     runtimes.end_replace("7");
-    CHECK(woken.take_users().empty());
+    CHECK(enqueued.take_users().empty());
     runtimes.begin_replace();
     runtimes.end_replace("8");
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/job"});
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/job"});
 }
 
-TEST_CASE("a changed runtime wakes some of ten thousand users at a time, and each of them once") {
-    Woken woken;
-    list_runtimes(woken);
+TEST_CASE("a changed runtime enqueues some of ten thousand users at a time, and each of them once") {
+    Enqueued enqueued;
+    list_runtimes(enqueued);
     int calls = 0;
-    woken.cache.on_runtime([&] { ++calls; });
+    enqueued.cache.on_runtime([&] { ++calls; });
     for (int i = 0; i < 10'000; ++i)
-        sink(woken.cache.train_jobs())
+        sink(enqueued.cache.train_jobs())
             .upsert({"ns", "job-" + std::to_string(i)}, "1", train_job("TrainingRuntime", "torch"));
-    woken.take();
+    enqueued.take();
     Json runtime = runtime_object;
     for (int i = 0; i < 64; ++i) {
         runtime["spec"]["ttlSecondsAfterFinished"] = i;
-        sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, std::to_string(i + 7), runtime);
+        sink(enqueued.cache.training_runtimes()).upsert({"ns", "torch"}, std::to_string(i + 7), runtime);
     }
     CHECK(calls == 64);
-    CHECK(woken.take().empty());
+    CHECK(enqueued.take().empty());
     std::size_t turns = 0;
     std::set<std::string> all;
     kube::SteadyTime now{};
     for (bool more = true; more; ++turns) {
-        const auto next = woken.cache.enqueue_users(now);
-        const auto some = woken.take();
+        const auto next = enqueued.cache.enqueue_users(now);
+        const auto some = enqueued.take();
         CHECK(some.size() <= controller::Cache::users_in_a_row);
         for (const std::string& key : some) CHECK(all.insert(key).second);
         if (next) now = std::max(now, *next);
@@ -124,65 +127,66 @@ TEST_CASE("a changed runtime wakes some of ten thousand users at a time, and eac
     CHECK(now > kube::SteadyTime(8s));
     // One that is deleted in between does not end it.
     runtime["spec"]["ttlSecondsAfterFinished"] = 100;
-    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "100", runtime);
+    sink(enqueued.cache.training_runtimes()).upsert({"ns", "torch"}, "100", runtime);
     now += 1h;
-    woken.cache.enqueue_users(now);
-    for (const std::string& key : woken.take())
-        sink(woken.cache.train_jobs()).remove({"ns", key.substr(3)}, "101");
-    woken.take();
-    CHECK(woken.take_users().size() == 10'000 - controller::Cache::users_in_a_row);
+    enqueued.cache.enqueue_users(now);
+    for (const std::string& key : enqueued.take())
+        sink(enqueued.cache.train_jobs()).remove({"ns", key.substr(3)}, "101");
+    enqueued.take();
+    CHECK(enqueued.take_users().size() == 10'000 - controller::Cache::users_in_a_row);
 }
 
-TEST_CASE("a runtime of which only what no reconcile reads has changed wakes nothing") {
-    Woken woken;
-    list_runtimes(woken);
-    sink(woken.cache.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+TEST_CASE("a runtime of which only what no reconcile reads has changed enqueues nothing") {
+    Enqueued enqueued;
+    list_runtimes(enqueued);
+    sink(enqueued.cache.train_jobs())
+        .upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     Json runtime = runtime_object;
-    auto& runtimes = sink(woken.cache.cluster_training_runtimes());
+    auto& runtimes = sink(enqueued.cache.cluster_training_runtimes());
     runtimes.upsert({"", "torch"}, "7", runtime);
-    woken.take_users();
+    enqueued.take_users();
     runtime["metadata"]["labels"]["a"] = "b";
     runtime["status"]["a"] = 1;
     runtimes.upsert({"", "torch"}, "8", runtime);
-    CHECK(woken.take_users().empty());
+    CHECK(enqueued.take_users().empty());
     runtime["spec"]["ttlSecondsAfterFinished"] = 60;
     runtimes.upsert({"", "torch"}, "9", runtime);
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/uses"});
     runtime["metadata"]["uid"] = "another";
     runtimes.upsert({"", "torch"}, "10", runtime);
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/uses"});
     runtimes.remove({"", "torch"}, "11");
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/uses"});
 }
 
-TEST_CASE("a TrainJob that names another runtime, or is gone, is woken by the former one no more") {
-    Woken woken;
-    list_runtimes(woken);
-    auto& jobs = sink(woken.cache.train_jobs());
-    auto& runtimes = sink(woken.cache.cluster_training_runtimes());
+TEST_CASE("a TrainJob that names another runtime, or is gone, is enqueued by the former one no more") {
+    Enqueued enqueued;
+    list_runtimes(enqueued);
+    auto& jobs = sink(enqueued.cache.train_jobs());
+    auto& runtimes = sink(enqueued.cache.cluster_training_runtimes());
     for (const char* name : {"a", "b", "c"})
         jobs.upsert({"ns", name}, "1", train_job("ClusterTrainingRuntime", "torch"));
     jobs.upsert({"ns", "b"}, "2", train_job("ClusterTrainingRuntime", "jax"));
     jobs.upsert({"ns", "c"}, "3", train_job("ClusterTrainingRuntime", "torch"));
     jobs.remove({"ns", "a"}, "4");
-    woken.take();
+    enqueued.take();
     runtimes.upsert({"", "torch"}, "7", runtime_object);
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/c"});
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/c"});
     runtimes.upsert({"", "jax"}, "8", runtime_object);
-    CHECK(woken.take_users() == std::vector<std::string>{"ns/b"});
+    CHECK(enqueued.take_users() == std::vector<std::string>{"ns/b"});
 }
 
 TEST_CASE("what an event of a runtime takes does not grow with the TrainJobs of others") {
     const auto seconds_with = [](int jobs) {
-        Woken woken;
+        Enqueued enqueued;
         for (int i = 0; i < jobs; ++i) {
             const std::string number = std::to_string(i);
-            sink(woken.cache.train_jobs())
+            sink(enqueued.cache.train_jobs())
                 .upsert({"ns", "job-" + number}, "1", train_job("TrainingRuntime", "of-" + number));
         }
         const std::clock_t began = std::clock();
         for (int i = 0; i < 3'000; ++i)
-            sink(woken.cache.training_runtimes())
+            sink(enqueued.cache.training_runtimes())
                 .upsert({"elsewhere", "r-" + std::to_string(i)}, "7", runtime_object);
         return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
     };
@@ -191,11 +195,11 @@ TEST_CASE("what an event of a runtime takes does not grow with the TrainJobs of 
 }
 
 TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes no other") {
-    Woken woken;
+    Enqueued enqueued;
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
-    CHECK(woken.take().empty());
-    const auto shown = woken.cache.job_set({"ns", "job"});
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
+    CHECK(enqueued.take().empty());
+    const auto shown = enqueued.cache.job_set({"ns", "job"});
     REQUIRE(shown);
     CHECK(shown->meta.uid == "j1");
     CHECK(shown->meta.resource_version == "5");
@@ -203,10 +207,10 @@ TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and
 
     job_set["metadata"]["ownerReferences"] = Json::array({object(
         R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true})")});
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
-    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
-    REQUIRE(woken.cache.job_set({"ns", "job"}));
-    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid == "u1");
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/job"});
+    REQUIRE(enqueued.cache.job_set({"ns", "job"}));
+    CHECK(enqueued.cache.job_set({"ns", "job"})->meta.controller_uid == "u1");
 }
 
 TEST_CASE("what is kept of a JobSet is all that decisions need, and little of the rest") {
@@ -224,9 +228,9 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
                 {"type":"Failed","status":"True","reason":"FailedJobs","message":"node failed",
                  "lastTransitionTime":"2026-01-15T10:30:00Z"}],
             "replicatedJobsStatus":[{"name":"node","ready":1,"succeeded":2,"failed":3,"active":4,"suspended":5}]}})");
-    Woken woken;
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "50", whole);
-    const auto kept = woken.cache.job_set({"ns", "job"});
+    Enqueued enqueued;
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "50", whole);
+    const auto kept = enqueued.cache.job_set({"ns", "job"});
     REQUIRE(kept);
     const api::JobSet want = api::parse_job_set(whole);
     const auto reported = [](const api::ObjectMeta& meta) {
@@ -240,14 +244,14 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
     CHECK(kept->restarts_before == api::Restarts{.all = 3, .counted = 1});
     CHECK(kept->restarts == api::Restarts{.all = 5, .counted = 2});
     CHECK(kept->replicated_jobs == want.replicated_jobs);
-    const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();
+    const auto bytes = enqueued.cache.job_sets().find({"ns", "job"})->object.bytes();
     for (const char* part : {"replicatedJobs\"", "team", "labels", "terminalState", "Node", "\"u2\""})
         CHECK(bytes.find(part) == bytes.npos);
 }
 
 TEST_CASE("of a JobSet that runs it is kept which of its Jobs are due") {
-    Woken woken;
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "50", object(R"({
+    Enqueued enqueued;
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "50", object(R"({
         "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
         "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1",
@@ -256,10 +260,10 @@ TEST_CASE("of a JobSet that runs it is kept which of its Jobs are due") {
             "startupPolicy":{"startupPolicyOrder":"InOrder"},"replicatedJobs":[
             {"name":"launcher","groupName":"default"},{"name":"node","dependsOn":[{"name":"launcher"}]}]},
         "status":{"replicatedJobsStatus":[{"name":"launcher"},{"name":"node"}]}})"));
-    CHECK(woken.cache.job_set({"ns", "job"})->lacks_pods == "launcher");
-    const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();
+    CHECK(enqueued.cache.job_set({"ns", "job"})->lacks_pods == "launcher");
+    const auto bytes = enqueued.cache.job_sets().find({"ns", "job"})->object.bytes();
     CHECK(bytes.find("groupName") == bytes.npos);
-    CHECK(woken.cache.job_set({"ns", "job"})->max_restarts == 7);
+    CHECK(enqueued.cache.job_set({"ns", "job"})->max_restarts == 7);
     CHECK(bytes.find("FailJobSet") == bytes.npos);
 }
 
@@ -276,9 +280,9 @@ TEST_CASE(
         "status":{"conditions":[{"type":"Created","status":"True","reason":"r","message":"m"}],
             "jobsStatus":[{"name":"node","ready":1}],"runPolicy":{"activeDeadlineSeconds":9},
             "startTime":"2026-01-15T10:00:00Z","completionTime":"2026-01-15T11:00:00Z","trainerStatus":{"progressPercentage":3}}})");
-    Woken woken;
-    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", whole);
-    const auto kept = woken.cache.train_job({"ns", "job"});
+    Enqueued enqueued;
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "job"}, "7", whole);
+    const auto kept = enqueued.cache.train_job({"ns", "job"});
     REQUIRE(kept);
     const api::TrainJob want = api::parse_train_job(whole);
     const auto reported = [](const api::TrainJob& job) {
@@ -294,7 +298,7 @@ TEST_CASE(
     CHECK(kept->run_policy == want.run_policy);
     CHECK(kept->start_time == want.start_time);
     CHECK(kept->completion_time == want.completion_time);
-    const auto bytes = woken.cache.train_jobs().find({"ns", "job"})->object.bytes();
+    const auto bytes = enqueued.cache.train_jobs().find({"ns", "job"})->object.bytes();
     CHECK(bytes.find("last-applied") == bytes.npos);
 }
 
@@ -309,12 +313,12 @@ TEST_CASE("of a TrainJob that has ended, or is managed by others, little is kept
             R"({"conditions":[{"type":"Complete","status":"True"}],"runPolicy":{"ttlSecondsAfterFinished":9}})");
     }
     SECTION("managed by others") { job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; }
-    Woken woken;
-    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
-    const auto* entry = woken.cache.train_jobs().find({"ns", "job"});
+    Enqueued enqueued;
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
+    const auto* entry = enqueued.cache.train_jobs().find({"ns", "job"});
     CHECK(entry->object.bytes().size() < 350);
     CHECK(entry->object.bytes().find("labels") == std::string_view::npos);
-    const auto kept = woken.cache.train_job({"ns", "job"});
+    const auto kept = enqueued.cache.train_job({"ns", "job"});
     const api::TrainJob want = api::parse_train_job(job);
     CHECK(kept->ttl_seconds_after_finished == 30);
     CHECK(kept->run_policy == want.run_policy);
@@ -324,13 +328,13 @@ TEST_CASE("of a TrainJob that has ended, or is managed by others, little is kept
     CHECK(kept->managed_by == want.managed_by);
     CHECK(kept->conditions == want.conditions);
 
-    CHECK_FALSE(woken.cache.is_abridged({"ns", "job"}));
+    CHECK_FALSE(enqueued.cache.is_abridged({"ns", "job"}));
 
     // Should it go on after all, the watch brings it as a whole.
     job["spec"].erase("managedBy");
     job.erase("status");
-    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "8", job);
-    CHECK(woken.cache.train_job({"ns", "job"})->spec == job["spec"]);
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "job"}, "8", job);
+    CHECK(enqueued.cache.train_job({"ns", "job"})->spec == job["spec"]);
 }
 
 TEST_CASE("of a TrainJob that has ended, or is managed by others, no list takes much") {
@@ -369,13 +373,13 @@ TEST_CASE("of a TrainJob that has ended, or is managed by others, no list takes 
                 Json::object({{"name", std::string(250, 'n') + std::to_string(i)}, {"succeeded", 1}}));
         is_abridged = true;
     }
-    Woken woken;
-    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
-    const auto* entry = woken.cache.train_jobs().find({"ns", "job"});
+    Enqueued enqueued;
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
+    const auto* entry = enqueued.cache.train_jobs().find({"ns", "job"});
     CHECK(entry->object.bytes().size() < 400);
-    CHECK(woken.cache.is_abridged({"ns", "job"}) == is_abridged);
+    CHECK(enqueued.cache.is_abridged({"ns", "job"}) == is_abridged);
 
-    const auto kept = woken.cache.train_job({"ns", "job"});
+    const auto kept = enqueued.cache.train_job({"ns", "job"});
     const api::TrainJob want = api::parse_train_job(job);
     CHECK(kept->managed_by == want.managed_by);
     const api::Condition* ended = api::terminal_condition(*kept);
@@ -393,91 +397,93 @@ TEST_CASE("of the owners and finalizers of a JobSet few are kept") {
     }
     metadata["ownerReferences"].push_back(object(
         R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true})"));
-    Woken woken;
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "7", job_set);
-    CHECK(woken.cache.job_sets().find({"ns", "job"})->object.bytes().size() < 400);
-    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid == "u1");
-    CHECK(woken.cache.job_set({"ns", "job"})->meta.finalizers.front() == "a.io/f-0");
+    Enqueued enqueued;
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "7", job_set);
+    CHECK(enqueued.cache.job_sets().find({"ns", "job"})->object.bytes().size() < 400);
+    CHECK(enqueued.cache.job_set({"ns", "job"})->meta.controller_uid == "u1");
+    CHECK(enqueued.cache.job_set({"ns", "job"})->meta.finalizers.front() == "a.io/f-0");
 }
 
 TEST_CASE(
     "what a reconcile may read is as large as its TrainJob, the runtime that this names, and its JobSet") {
-    Woken woken;
+    Enqueued enqueued;
     const api::ObjectKey key = {"ns", "job"};
-    const auto bytes = [&] { return woken.cache.bytes_of(key); };
+    const auto bytes = [&] { return enqueued.cache.bytes_of(key); };
     CHECK(bytes() == 0);
-    sink(woken.cache.train_jobs()).upsert(key, "1", train_job("ClusterTrainingRuntime", "torch"), 1'000);
+    sink(enqueued.cache.train_jobs()).upsert(key, "1", train_job("ClusterTrainingRuntime", "torch"), 1'000);
     CHECK(bytes() == 1'000);
-    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "7", runtime_object, 70'000);
+    sink(enqueued.cache.training_runtimes()).upsert({"ns", "torch"}, "7", runtime_object, 70'000);
     CHECK(bytes() == 1'000);
-    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime_object, 50'000);
+    sink(enqueued.cache.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime_object, 50'000);
     CHECK(bytes() == 51'000);
     // Others can make a JobSet large; not all of that is kept.
-    sink(woken.cache.job_sets()).upsert(key, "9", object(R"({"metadata":{"uid":"j1"}})"), 300'000);
+    sink(enqueued.cache.job_sets()).upsert(key, "9", object(R"({"metadata":{"uid":"j1"}})"), 300'000);
     CHECK(bytes() == 351'000);
-    sink(woken.cache.cluster_training_runtimes()).remove({"", "torch"}, "10");
+    sink(enqueued.cache.cluster_training_runtimes()).remove({"", "torch"}, "10");
     CHECK(bytes() == 301'000);
 }
 
 TEST_CASE("a JobSet of another owner wakes the TrainJob of its name when it comes and when it goes") {
-    Woken woken;
-    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
-    woken.take();
+    Enqueued enqueued;
+    sink(enqueued.cache.train_jobs())
+        .upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    enqueued.take();
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
-    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
-    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
-    CHECK(woken.cache.job_sets().find({"ns", "job"})->object.bytes().empty());
-    CHECK(!woken.cache.job_sets().find({"ns", "job"})->index.ours);
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/job"});
+    CHECK(enqueued.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
+    CHECK(enqueued.cache.job_sets().find({"ns", "job"})->object.bytes().empty());
+    CHECK(!enqueued.cache.job_sets().find({"ns", "job"})->index.ours);
 
     // What becomes of it meanwhile is of no interest.
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
-    CHECK(woken.take().empty());
-    sink(woken.cache.job_sets()).remove({"ns", "job"}, "7");
-    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
+    CHECK(enqueued.take().empty());
+    sink(enqueued.cache.job_sets()).remove({"ns", "job"}, "7");
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/job"});
 }
 
 TEST_CASE("each TrainJob sees its runtime as it is now") {
-    Woken woken;
+    Enqueued enqueued;
     const auto text = [&](std::string_view kind, std::string_view name) {
-        const auto runtime = woken.cache.runtime(api::parse_train_job(train_job(kind, name)));
+        const auto runtime = enqueued.cache.runtime(api::parse_train_job(train_job(kind, name)));
         return runtime ? api::to_json((*runtime)["spec"]) : "none";
     };
     Json runtime = runtime_object;
-    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime);
-    sink(woken.cache.training_runtimes())
+    sink(enqueued.cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime);
+    sink(enqueued.cache.training_runtimes())
         .upsert({"ns", "torch"}, "7", object(R"({"metadata":{"uid":"r2"},"spec":{"local":1}})"));
     CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
     CHECK(text("TrainingRuntime", "torch") == R"({"local":1})");
     CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
     runtime["spec"]["new"] = 1;
-    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime);
+    sink(enqueued.cache.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime);
     CHECK(text("ClusterTrainingRuntime", "torch") == R"({"new":1})");
-    sink(woken.cache.cluster_training_runtimes()).remove({"", "torch"}, "9");
+    sink(enqueued.cache.cluster_training_runtimes()).remove({"", "torch"}, "9");
     CHECK(text("ClusterTrainingRuntime", "torch") == "none");
 }
 
 TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for gone") {
-    Woken woken;
-    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    Enqueued enqueued;
+    sink(enqueued.cache.train_jobs())
+        .upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","ownerReferences":[
         {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})");
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
-    REQUIRE(woken.cache.job_set({"ns", "job"}));
-    woken.take();
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
+    REQUIRE(enqueued.cache.job_set({"ns", "job"}));
+    enqueued.take();
     job_set["metadata"].erase("ownerReferences");
-    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
-    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
-    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/job"});
+    CHECK(enqueued.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
 }
 
 TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in it") {
-    Woken woken;
+    Enqueued enqueued;
     const auto submit = [&](const char* name, const char* status) {
         Json job = train_job("ClusterTrainingRuntime", "torch");
         job["metadata"]["name"] = name;
         job["status"] = object(status);
-        sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
+        sink(enqueued.cache.train_jobs()).upsert({"ns", name}, "1", job);
     };
     const char* const created = R"({"conditions":[{"type":"Created","status":"True"}]})";
     submit("gone", created);
@@ -485,90 +491,90 @@ TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in 
     submit("refused", R"({"conditions":[{"type":"Created","status":"False"}]})");
     submit("ended",
            R"({"conditions":[{"type":"Created","status":"True"},{"type":"Failed","status":"True"}]})");
-    woken.take();
+    enqueued.take();
     const auto list = [&](const char* version) {
-        sink(woken.cache.job_sets()).begin_replace();
-        sink(woken.cache.job_sets())
+        sink(enqueued.cache.job_sets()).begin_replace();
+        sink(enqueued.cache.job_sets())
             .upsert({"ns", "there"}, "3",
                     object(R"({"metadata":{"name":"there","namespace":"ns","uid":"j1","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u2","controller":true}]}})"));
-        sink(woken.cache.job_sets()).end_replace(version);
+        sink(enqueued.cache.job_sets()).end_replace(version);
     };
     list("4");
-    CHECK(woken.take() == std::vector<std::string>{"ns/there", "ns/gone"});
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/there", "ns/gone"});
     list("9");
-    CHECK(woken.take() == std::vector<std::string>{"ns/gone"});
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/gone"});
 }
 
 TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in it") {
-    Woken woken;
+    Enqueued enqueued;
     const auto submit = [&](const char* name, bool suspend, const char* condition) {
         Json job = train_job("ClusterTrainingRuntime", "torch");
         job["metadata"]["name"] = name;
         job["spec"]["suspend"] = suspend;
         job["status"]["conditions"] = Json::array({Json::object({{"type", condition}, {"status", "True"}})});
-        sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
+        sink(enqueued.cache.train_jobs()).upsert({"ns", name}, "1", job);
     };
     submit("robbed", true, "Suspended");
     submit("complete", true, "Suspended");
     submit("running", false, "Created");
     submit("ended", true, "Failed");
-    woken.take();
-    for (auto* groups : {&woken.coscheduling(), &woken.volcano()}) {
+    enqueued.take();
+    for (auto* groups : {&enqueued.coscheduling(), &enqueued.volcano()}) {
         sink(*groups).begin_replace();
         sink(*groups).upsert(
             {"ns", "complete"}, "3",
             object(R"({"metadata":{"name":"complete","namespace":"ns","uid":"p1","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})"));
-        CHECK(woken.take() == std::vector<std::string>{"ns/complete"});
+        CHECK(enqueued.take() == std::vector<std::string>{"ns/complete"});
         sink(*groups).end_replace("4");
-        CHECK(woken.take() == std::vector<std::string>{"ns/robbed"});
+        CHECK(enqueued.take() == std::vector<std::string>{"ns/robbed"});
     }
 }
 
 TEST_CASE("a list of PodGroups wakes no suspended TrainJob whose runtime wants none of that kind") {
-    Woken woken;
+    Enqueued enqueued;
     const std::pair<const char*, const char*> policies[] = {
         {"coscheduled", R"({"coscheduling":{}})"}, {"volcanic", R"({"volcano":{}})"}, {"plain", "null"}};
     for (const auto& [name, policy] : policies) {
         Json made =
             object(R"({"metadata":{"uid":"r1"},"spec":{"podGroupPolicy":)" + std::string(policy) + "}}");
         made["metadata"]["name"] = name;
-        sink(woken.cache.cluster_training_runtimes()).upsert({"", name}, "1", made);
+        sink(enqueued.cache.cluster_training_runtimes()).upsert({"", name}, "1", made);
         Json job = train_job("ClusterTrainingRuntime", name);
         job["metadata"]["name"] = name;
         job["spec"]["suspend"] = true;
-        sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
+        sink(enqueued.cache.train_jobs()).upsert({"ns", name}, "1", job);
     }
-    woken.take();
-    sink(woken.coscheduling()).begin_replace();
-    sink(woken.coscheduling()).end_replace("4");
-    CHECK(woken.take() == std::vector<std::string>{"ns/coscheduled"});
-    sink(woken.volcano()).begin_replace();
-    sink(woken.volcano()).end_replace("5");
-    CHECK(woken.take() == std::vector<std::string>{"ns/volcanic"});
+    enqueued.take();
+    sink(enqueued.coscheduling()).begin_replace();
+    sink(enqueued.coscheduling()).end_replace("4");
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/coscheduled"});
+    sink(enqueued.volcano()).begin_replace();
+    sink(enqueued.volcano()).end_replace("5");
+    CHECK(enqueued.take() == std::vector<std::string>{"ns/volcanic"});
 }
 
 TEST_CASE("nothing is concluded from an absence before every list is complete") {
-    Woken woken;
-    CHECK(!woken.cache.synced("ns"));
-    for (kube::Sink* part :
-         std::initializer_list<kube::Sink*>{&sink(woken.cache.train_jobs()), &sink(woken.cache.job_sets()),
-                                            &sink(woken.cache.training_runtimes())}) {
+    Enqueued enqueued;
+    CHECK(!enqueued.cache.synced("ns"));
+    for (kube::Sink* part : std::initializer_list<kube::Sink*>{&sink(enqueued.cache.train_jobs()),
+                                                               &sink(enqueued.cache.job_sets()),
+                                                               &sink(enqueued.cache.training_runtimes())}) {
         part->begin_replace();
         part->end_replace("1");
-        CHECK(!woken.cache.synced("ns"));
-        CHECK(!woken.cache.synced_somewhere());
+        CHECK(!enqueued.cache.synced("ns"));
+        CHECK(!enqueued.cache.synced_somewhere());
     }
-    sink(woken.cache.cluster_training_runtimes()).begin_replace();
-    sink(woken.cache.cluster_training_runtimes()).end_replace("1");
-    CHECK(woken.cache.synced("ns"));
-    CHECK(woken.cache.synced_somewhere());
+    sink(enqueued.cache.cluster_training_runtimes()).begin_replace();
+    sink(enqueued.cache.cluster_training_runtimes()).end_replace("1");
+    CHECK(enqueued.cache.synced("ns"));
+    CHECK(enqueued.cache.synced_somewhere());
 }
 
 TEST_CASE("caches of some namespaces know of each by itself") {
-    Woken woken{.namespaces = kube::Namespaces({"a", "b"})};
-    controller::Cache& cache = woken.cache;
+    Enqueued enqueued{.namespaces = kube::Namespaces({"a", "b"})};
+    controller::Cache& cache = enqueued.cache;
     const auto list = [](kube::Sink& of) {
         of.begin_replace();
         of.end_replace("1");
@@ -590,35 +596,35 @@ TEST_CASE("caches of some namespaces know of each by itself") {
         job["spec"]["suspend"] = true;
         job["status"] = object(R"({"conditions":[{"type":"Created","status":"True"}]})");
         for (const char* ns : {"a", "b"}) sink(cache.train_jobs(), ns).upsert({ns, "job"}, "1", job);
-        woken.take();
+        enqueued.take();
         list(sink(cache.job_sets(), "b"));
-        CHECK(woken.take() == std::vector<std::string>{"b/job"});
-        list(sink(woken.coscheduling(), "a"));
-        CHECK(woken.take() == std::vector<std::string>{"a/job"});
-        list(sink(woken.volcano(), "b"));
-        CHECK(woken.take() == std::vector<std::string>{"b/job"});
+        CHECK(enqueued.take() == std::vector<std::string>{"b/job"});
+        list(sink(enqueued.coscheduling(), "a"));
+        CHECK(enqueued.take() == std::vector<std::string>{"a/job"});
+        list(sink(enqueued.volcano(), "b"));
+        CHECK(enqueued.take() == std::vector<std::string>{"b/job"});
     }
     SECTION("a cluster's runtime wakes those of all") {
         const Json job = train_job("ClusterTrainingRuntime", "torch");
         for (const char* ns : {"a", "b"}) sink(cache.train_jobs(), ns).upsert({ns, "job"}, "1", job);
-        woken.take();
-        list_runtimes(woken);
+        enqueued.take();
+        list_runtimes(enqueued);
         sink(cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
-        CHECK(woken.take_users() == std::vector<std::string>{"a/job", "b/job"});
+        CHECK(enqueued.take_users() == std::vector<std::string>{"a/job", "b/job"});
     }
 }
 
 TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its scheduler says of it") {
-    Woken woken;
+    Enqueued enqueued;
     const char* const group_text =
         R"({"metadata":{"name":"job","namespace":"ns","uid":"g1","generation":1,"ownerReferences":[
         {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true}]}})";
-    for (auto* store : {&woken.coscheduling(), &woken.volcano()}) {
+    for (auto* store : {&enqueued.coscheduling(), &enqueued.volcano()}) {
         const auto wakes = [&](const char* version, void (*change)(Json & metadata)) {
             Json group = object(group_text);
             change(group["metadata"]);
             sink(*store).upsert({"ns", "job"}, version, group);
-            return !woken.take().empty();
+            return !enqueued.take().empty();
         };
         CHECK(wakes("5", [](Json&) {}));
         CHECK_FALSE(wakes("6", [](Json& metadata) { metadata["resourceVersion"] = "6"; }));  // its status
@@ -629,46 +635,46 @@ TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its
         CHECK(wakes("11", [](Json&) {}));
         CHECK(store->find({"ns", "job"})->object.bytes().empty());
         sink(*store).remove({"ns", "job"}, "12");
-        CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+        CHECK(enqueued.take() == std::vector<std::string>{"ns/job"});
     }
 }
 
 TEST_CASE("TrainJobs are counted by their state as they come, change and go") {
     using lifecycle::State;
-    Woken woken;
+    Enqueued enqueued;
     const auto counts = [&] {
         std::vector<std::size_t> all;
         for (std::size_t state = 0; state < lifecycle::state_count; ++state)
-            all.push_back(woken.cache.count(static_cast<State>(state)));
+            all.push_back(enqueued.cache.count(static_cast<State>(state)));
         return all;
     };
     Json job = train_job("ClusterTrainingRuntime", "torch");
-    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "1", job);
-    sink(woken.cache.train_jobs()).upsert({"ns", "b"}, "2", job);
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "a"}, "1", job);
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "b"}, "2", job);
     CHECK(counts() == std::vector<std::size_t>{2, 0, 0, 0, 0, 0, 0});
 
     job["status"]["conditions"] = Json::array({object(R"({"type":"Complete","status":"True"})")});
-    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "3", job);
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "a"}, "3", job);
     CHECK(counts() == std::vector<std::size_t>{1, 0, 0, 0, 1, 0, 0});
 
     job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
-    sink(woken.cache.train_jobs()).upsert({"ns", "c"}, "4", job);
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "c"}, "4", job);
     std::vector<std::string> gone;
-    woken.cache.on_delete([&](const api::ObjectKey& key, std::string_view uid) {
+    enqueued.cache.on_delete([&](const api::ObjectKey& key, std::string_view uid) {
         gone.push_back(to_string(key) + " " + std::string(uid));
     });
-    sink(woken.cache.train_jobs()).remove({"ns", "b"}, "5");
+    sink(enqueued.cache.train_jobs()).remove({"ns", "b"}, "5");
     CHECK(gone == std::vector<std::string>{"ns/b u1"});
     job["metadata"]["uid"] = "u2";
-    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "6", job);
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "a"}, "6", job);
     CHECK(gone.back() == "ns/a u1");
     gone.clear();
     job["metadata"]["uid"] = "u1";
-    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "7", job);
+    sink(enqueued.cache.train_jobs()).upsert({"ns", "a"}, "7", job);
     CHECK(gone == std::vector<std::string>{"ns/a u2"});
     CHECK(counts() == std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 2});
 
-    sink(woken.cache.train_jobs()).begin_replace();
-    sink(woken.cache.train_jobs()).end_replace("9");
+    sink(enqueued.cache.train_jobs()).begin_replace();
+    sink(enqueued.cache.train_jobs()).end_replace("9");
     CHECK(counts() == std::vector<std::size_t>(lifecycle::state_count));
 }

@@ -84,7 +84,7 @@ TEST_CASE("a standby has no queue, and forgets what is gone before it leads") {
     CHECK(shop.controller->reconciles_started() == 1);
 }
 
-TEST_CASE("a reconcile is held back until the caches show what the last one wrote") {
+TEST_CASE("a reconcile is deferred until the caches show what the last one wrote") {
     Shop shop;
     shop.submit("job");
     shop.server.show(shop.cache);
@@ -179,7 +179,7 @@ TEST_CASE("what a reconcile has written brings no other reconcile, and what othe
             shop.delay = 0s;
             shop.time.run_for(5s);
             shop.server.show(shop.cache);
-            shop.time.run_for(1s);  // a reconcile that is held back is due before
+            shop.time.run_for(1s);  // a deferred reconcile is due before
             CHECK((shop.controller->reconciles_started() > 1) == (row.passes > 0));
         }
     }

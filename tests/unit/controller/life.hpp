@@ -43,7 +43,7 @@ inline const api::ObjectKey key = {"ns", "job"};
 inline const api::ObjectKey torch = {"", "torch"};
 inline const api::ObjectKey snapshot = {"ns", "job-runtime-snapshot"};
 
-/// The caches see everything before each reconcile unless they are held back.
+/// The caches see everything before each reconcile unless they are delayed.
 struct Life {
     ModelServer server = {};
     boost::asio::io_context context = {};

@@ -146,7 +146,7 @@ TEST_CASE("a job that was running when we came gets its snapshot, so that later 
     CHECK(*life.server.find(config_maps, snapshot) == stored);
 }
 
-TEST_CASE("what keeps a running job's snapshot from being stored is trouble, and no condition of the job") {
+TEST_CASE("what keeps a running job's snapshot from being stored is an error, and no condition of the job") {
     Life life;
     run_since_before_our_time(life);
     life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {

@@ -87,7 +87,7 @@ TEST_CASE("a running job follows a CA that is rotated, which is read every ten m
     CHECK(life.server.take_writes() == Writes{"PUT " + map_path});
 }
 
-TEST_CASE("the CA is read again without any pass, and all jobs are woken when it differs", "[status]") {
+TEST_CASE("the CA is read again without any reconcile, and all jobs are enqueued when it differs", "[status]") {
     Reporting life;
     life.set_ca("one");
     life.pass();

@@ -241,7 +241,7 @@ TEST_CASE("a snapshot of an earlier TrainJob of the name is not overwritten but 
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + status_path});
 }
 
-TEST_CASE("a lost status write ends the reconcile in trouble and tells no event") {
+TEST_CASE("a lost status write ends the reconcile with an error and emits no event") {
     Life life;
     life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
         if (request.target != status_path) return std::nullopt;

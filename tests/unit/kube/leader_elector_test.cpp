@@ -39,7 +39,7 @@ struct Process {
                    .observed = [this](const std::string& holder) { reported.push_back("holder " + holder); },
                    .error =
                        [this](const api::Error* error) {
-                           reported.push_back(error ? "trouble " + error->message : "trouble is over");
+                           reported.push_back(error ? "error " + error->message : "no error");
                        }}) {
         server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
             const auto lease = world.lease.handle(request);
@@ -116,7 +116,7 @@ TEST_CASE("an elector that cannot renew stops leading in time", "[kube]") {
         CHECK(a.elector.leading());
         world.clock.run_for(3s);
         CHECK(!a.elector.leading());
-        CHECK(a.take() == Reports{"trouble refused", "stopped"});
+        CHECK(a.take() == Reports{"error refused", "stopped"});
     }
     SECTION("unanswered") {
         a.server.delay = 1h;
@@ -145,7 +145,7 @@ TEST_CASE("a gap in leadership is reported even if it is over when it is noticed
     const auto good = a.server.answer;
     a.break_network("refused");
     world.clock.run_for(7s);
-    CHECK(a.take() == Reports{"trouble refused"});
+    CHECK(a.take() == Reports{"error refused"});
     // The renewal of second 8 is answered in second 9, but the process sleeps until second 11. It did not
     // lead from second 10 on, and leads again with that answer.
     a.server.answer = good;
@@ -155,7 +155,7 @@ TEST_CASE("a gap in leadership is reported even if it is over when it is noticed
     CHECK(!a.elector.leading());
     world.clock.run();
     CHECK(a.elector.leading());
-    CHECK(a.take() == Reports{"stopped", "started", "trouble is over"});
+    CHECK(a.take() == Reports{"stopped", "started", "no error"});
 }
 
 TEST_CASE("an error and its end are reported once", "[kube]") {
@@ -166,17 +166,17 @@ TEST_CASE("an error and its end are reported once", "[kube]") {
         return api::Result<kube::Response>(refusal(403, Errc::forbidden, "may not"));
     };
     world.clock.run_for(30s);
-    CHECK(a.take() == Reports{"trouble may not"});
+    CHECK(a.take() == Reports{"error may not"});
     a.break_network("no connection");
     world.clock.run_for(7s);
     a.server.answer = [](const kube::Request&) {
         return api::Result<kube::Response>(refusal(503, Errc::unavailable, "starting"));
     };
     world.clock.run_for(5s);
-    CHECK(a.take() == Reports{"trouble no connection"});
+    CHECK(a.take() == Reports{"error no connection"});
     a.server.answer = good;
     world.clock.run_for(5s);
-    CHECK(a.take() == Reports{"started", "trouble is over"});
+    CHECK(a.take() == Reports{"started", "no error"});
 
     a.server.answer = [](const kube::Request& request) {
         return api::Result<kube::Response>(request.method == "GET"
@@ -185,7 +185,7 @@ TEST_CASE("an error and its end are reported once", "[kube]") {
     };
     world.clock.run_for(5s);
     const Reports reported = a.take();
-    CHECK(std::count(reported.begin(), reported.end(), "trouble no namespace") == 1);
+    CHECK(std::count(reported.begin(), reported.end(), "error no namespace") == 1);
 }
 
 TEST_CASE("the release of the lease works after a cancelled renewal", "[kube]") {

@@ -97,7 +97,7 @@ TEST_CASE("that a TrainJob is at risk is reported once until it fits again", "[p
     look(9h + 30s, 3h);
     CHECK(story.reported == "32400 DeadlineAtRisk, 32430 DeadlineAtRisk");
 
-    // Neither trouble nor a failed write of the status repeats it.
+    // Neither an error nor a failed write of the status repeats it.
     const Conclusion failed = after_failed_status_write(story.pass(refused(lost_connection)), story.observed,
                                                         lost_connection, story.now);
     CHECK(failed.retry_state.is_at_risk);

@@ -59,7 +59,7 @@ TEST_CASE("Created follows the outcome", "[conclude]") {
         }
 }
 
-TEST_CASE("trouble takes no condition back", "[conclude]") {
+TEST_CASE("an error takes no condition back", "[conclude]") {
     const Observed observed = running();
     CHECK_FALSE(conclude_after(observed, 10s, refused(lost_connection)).status_changed);
     // But it does not keep counts from being reported.
@@ -179,7 +179,7 @@ TEST_CASE("the API server says when to come again", "[conclude]") {
     CHECK(conclude_after(submitted(), 10s, refused(error)).requeue_after == 1s);
 }
 
-TEST_CASE("the deadline wakes us, at least a second ahead and within a day", "[conclude]") {
+TEST_CASE("the deadline requeues the job, at least a second ahead and within a day", "[conclude]") {
     CHECK(conclude_after(running(), 10s).requeue_after == std::nullopt);
     CHECK(conclude_after(with_deadline(running()), 10s).requeue_after == 50s);
     CHECK(conclude_after(with_deadline(running()), -1h).requeue_after == 3660s);

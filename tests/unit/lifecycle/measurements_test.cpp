@@ -26,7 +26,7 @@ Observed with_ttl(Observed observed, std::int64_t ttl) {
 
 }  // namespace
 
-TEST_CASE("how long the first JobSet took is measured once", "[milestones]") {
+TEST_CASE("how long the first JobSet took is measured once", "[measurements]") {
     CHECK(after(submitted(), 7s, written()).to_job_set == 7s);
     CHECK(after(submitted(), -7s, written()).to_job_set == 0s);
     CHECK(!after(submitted(), 7s, build_failed()).to_job_set);
@@ -37,7 +37,7 @@ TEST_CASE("how long the first JobSet took is measured once", "[milestones]") {
     CHECK(!after(running(), 1h).to_job_set);
 }
 
-TEST_CASE("an end counts when the status says it, by what ended the job", "[milestones]") {
+TEST_CASE("an end counts when the status says it, by what ended the job", "[measurements]") {
     const Measurements complete = after(completed_unseen(), 33s);
     CHECK(complete.end == End::complete);
     CHECK(complete.to_terminal == 3s);
@@ -62,14 +62,14 @@ TEST_CASE("an end counts when the status says it, by what ended the job", "[mile
     CHECK(!after(completed(), 1h).end);
 }
 
-TEST_CASE("how late a TTL was is measured when the TrainJob is deleted", "[milestones]") {
+TEST_CASE("how late a TTL was is measured when the TrainJob is deleted", "[measurements]") {
     const Observed expired = with_ttl(completed(), 60);
     CHECK(after(expired, 95s).ttl_late == 5s);
     CHECK(!after(expired, 95s, refused(lost_connection, Write::remove)).ttl_late);
     CHECK(!after(expired, 80s).ttl_late);
 }
 
-TEST_CASE("what a TTL that deletes a TrainJob is from is measured", "[milestones]") {
+TEST_CASE("what a TTL that deletes a TrainJob is from is measured", "[measurements]") {
     Observed expired = with_ttl(completed(), 60);
     CHECK(after(expired, 95s).expired == TtlFrom::runtime);
     CHECK(!after(expired, 95s).expires);
@@ -82,7 +82,7 @@ TEST_CASE("what a TTL that deletes a TrainJob is from is measured", "[milestones
     CHECK(after(expired, 95s).expired == TtlFrom::train_job);
 }
 
-TEST_CASE("how long a job waited and ran is measured in the write that says so", "[milestones]") {
+TEST_CASE("how long a job waited and ran is measured in the write that says so", "[measurements]") {
     CHECK(after(submitted(), 7s, written()).wait == 0s);
     CHECK(!after(submitted(), 7s, written(), false).wait);
     CHECK(!after(running(), 7s).wait);
@@ -95,7 +95,7 @@ TEST_CASE("how long a job waited and ran is measured in the write that says so",
     CHECK(after(with_deadline(running(), 60s), 64s).run == 64s);
 }
 
-TEST_CASE("restarts are measured in the write that says so, by whether they count", "[milestones]") {
+TEST_CASE("restarts are measured in the write that says so, by whether they count", "[measurements]") {
     Observed observed = running();
     observed.job->restarts = {.all = 1, .counted = 1};
     observed.job_set->restarts = {.all = 4, .counted = 2};
@@ -109,7 +109,8 @@ TEST_CASE("restarts are measured in the write that says so, by whether they coun
     CHECK(after(ended, 33s).restarted == api::Restarts{.all = 1});
 }
 
-TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was nothing to do", "[milestones]") {
+TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was nothing to do",
+          "[measurements]") {
     const auto failed = [](const Observed& observed, api::Error error) {
         return after(observed, 95s, refused(std::move(error), Write::remove)).clean_up_failed;
     };
@@ -122,7 +123,7 @@ TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was not
     CHECK(!after(failed_by_deadline(), 95s).clean_up_failed);
 }
 
-TEST_CASE("a reconcile that asks for another one says why", "[milestones]") {
+TEST_CASE("a reconcile that asks for another one says why", "[measurements]") {
     CHECK(after(with_deadline(running()), 1s).requeue == RequeueReason::deadline);
     CHECK(after(with_deadline(running()), 90s).requeue == RequeueReason::clean_up);
     CHECK(after(completed_unseen(), 33s).requeue == std::nullopt);

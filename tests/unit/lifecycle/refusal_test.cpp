@@ -26,7 +26,7 @@ TEST_CASE("whether the object or the world is to blame", "[refusal]") {
          "failed to create typed patch object (ns/job; jobset.x-k8s.io/v1alpha2, Kind=JobSet): .spec.new: "
          "field not declared in schema",
          true},
-        {"trouble of the server", 500, "etcdserver: request timed out", false},
+        {"an error of the server", 500, "etcdserver: request timed out", false},
         {"too large", 413, "request entity too large", true},
         {"a missing permission", 403,
          "jobsets.jobset.x-k8s.io \"job\" is forbidden: User \"system:serviceaccount:s:r\" cannot patch "

@@ -19,7 +19,7 @@ Observed submitted_suspended() {
 
 }  // namespace
 
-TEST_CASE("what keeps a JobSet from coming is said after 15 s, in the server's words", "[trouble]") {
+TEST_CASE("what keeps a JobSet from coming is said after 15 s, in the server's words", "[retry]") {
     struct Row {
         const char* name;
         Observed observed;
@@ -66,7 +66,7 @@ TEST_CASE("what keeps a JobSet from coming is said after 15 s, in the server's w
         }
 }
 
-TEST_CASE("errors that last are reported at 15 s, at 5 min, and every half an hour", "[trouble]") {
+TEST_CASE("errors that last are reported at 15 s, at 5 min, and every half an hour", "[retry]") {
     Story story;
     story.until(2h, refused(webhook_down));
     CHECK(story.reported ==
@@ -79,7 +79,7 @@ TEST_CASE("errors that last are reported at 15 s, at 5 min, and every half an ho
     CHECK(ended.reported == "45 ReconcileError");
 }
 
-TEST_CASE("a server that asks for a pause gets it although there is something to tell", "[trouble]") {
+TEST_CASE("a server that asks for a pause gets it although there is something to tell", "[retry]") {
     api::Error busy = server_error(429, "slow down", api::Errc::unavailable);
     busy.retry_after = 40s;
     Story story;
@@ -88,7 +88,7 @@ TEST_CASE("a server that asks for a pause gets it although there is something to
     CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
 }
 
-TEST_CASE("a success ends what was said of errors", "[trouble]") {
+TEST_CASE("a success ends what was said of errors", "[retry]") {
     Story story;
     story.until(20s, refused(webhook_down));
     SECTION("Created is True") {
@@ -114,7 +114,7 @@ TEST_CASE("a success ends what was said of errors", "[trouble]") {
     }
 }
 
-TEST_CASE("a verdict ends what was said of errors, and begins the 15 s anew", "[trouble]") {
+TEST_CASE("a verdict ends what was said of errors, and begins the 15 s anew", "[retry]") {
     Story story;
     story.until(20s, refused(webhook_down));
     story.pass(build_failed());
@@ -129,7 +129,7 @@ TEST_CASE("a verdict ends what was said of errors, and begins the 15 s anew", "[
     CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
 }
 
-TEST_CASE("after a restart what was said stays, and the 15 s begin anew", "[trouble]") {
+TEST_CASE("after a restart what was said stays, and the 15 s begin anew", "[retry]") {
     Story story;
     story.until(20s, refused(webhook_down));
     story.observed.retry_state = {};
@@ -142,7 +142,7 @@ TEST_CASE("after a restart what was said stays, and the 15 s begin anew", "[trou
     CHECK(story.reported == "35 ReconcileError");
 }
 
-TEST_CASE("texts that alternate are written once a minute, another reason at once", "[trouble]") {
+TEST_CASE("texts that alternate are written once a minute, another reason at once", "[retry]") {
     Story story;
     for (; story.now < start + 10min; story.now += 5s)
         story.pass(refused(server_error(500, "attempt " + std::to_string((story.now - start).count()))));
@@ -152,7 +152,7 @@ TEST_CASE("texts that alternate are written once a minute, another reason at onc
     CHECK(story.says() == "Created=False/PermissionDenied");
 }
 
-TEST_CASE("Created does not forget that there was a JobSet over errors that are no verdict", "[trouble]") {
+TEST_CASE("Created does not forget that there was a JobSet over errors that are no verdict", "[retry]") {
     Story story = {.observed = running()};
     story.observed.job_set.reset();
     SECTION("where nothing else remembers") {
@@ -172,7 +172,7 @@ TEST_CASE("Created does not forget that there was a JobSet over errors that are 
     }
 }
 
-TEST_CASE("a cause that takes turns with another one is written every 15 s at most", "[trouble]") {
+TEST_CASE("a cause that takes turns with another one is written every 15 s at most", "[retry]") {
     Story story;
     for (; story.now < start + 2min; story.now += 1s)
         story.pass(refused(story.now.time_since_epoch().count() % 2 == 0 ? no_right : webhook_down));
@@ -180,7 +180,7 @@ TEST_CASE("a cause that takes turns with another one is written every 15 s at mo
     CHECK(story.writes >= 6);
 }
 
-TEST_CASE("errors that pass by themselves do not count towards the 15 s of others", "[trouble]") {
+TEST_CASE("errors that pass by themselves do not count towards the 15 s of others", "[retry]") {
     const api::Error ending = server_error(403, "because it is being terminated");
     Story story;
     story.until(20s, refused(ending));
@@ -206,7 +206,7 @@ TEST_CASE("errors that pass by themselves do not count towards the 15 s of other
     }
 }
 
-TEST_CASE("a status that could not be written does not begin the 15 s anew", "[trouble]") {
+TEST_CASE("a status that could not be written does not begin the 15 s anew", "[retry]") {
     const Observed before = submitted();
     const Conclusion first = conclude_after(before, 0s, refused(webhook_down));
     Observed later = before;
@@ -216,7 +216,7 @@ TEST_CASE("a status that could not be written does not begin the 15 s anew", "[t
     CHECK(text(second.conditions) == "Created=Unknown/JobsCreationRetrying");
 }
 
-TEST_CASE("errors have lasted since the reconcile began that met the first of them", "[trouble]") {
+TEST_CASE("errors have lasted since the reconcile began that met the first of them", "[retry]") {
     Story story;
     story.observed.retry_state.began = start;
     story.now = start + 10s;
@@ -237,7 +237,7 @@ TEST_CASE("errors have lasted since the reconcile began that met the first of th
     CHECK(hung.says() == "Created=Unknown/JobsCreationRetrying");
 }
 
-TEST_CASE("errors are over once the job waits for something else", "[trouble]") {
+TEST_CASE("errors are over once the job waits for something else", "[retry]") {
     Story story = {.observed = running()};
     story.observed.job_set.reset();
     story.until(20s, refused(webhook_down));
@@ -247,7 +247,7 @@ TEST_CASE("errors are over once the job waits for something else", "[trouble]") 
     CHECK(runtime_source(story.observed) == RuntimeSource::snapshot);
 }
 
-TEST_CASE("a job that is being deleted says nothing of what it is not made of", "[trouble]") {
+TEST_CASE("a job that is being deleted says nothing of what it is not made of", "[retry]") {
     Story story;
     story.observed.job->meta.deletion = start;
     story.until(20s, unread(lost_connection));

@@ -109,7 +109,7 @@ TEST_CASE("an unfinished job of an older release gets what it began with, and it
     CHECK_FALSE(conclude_after(ended, 1h, built_from(other)).status_changed);
 }
 
-TEST_CASE("a snapshot that cannot be read is trouble and changes nothing", "[policy]") {
+TEST_CASE("a snapshot that cannot be read is an error and changes nothing", "[policy]") {
     Observed observed = running();
     observed.job->run_policy.reset();
     const Conclusion conclusion =
@@ -185,7 +185,7 @@ TEST_CASE("a job that is built from its snapshot is looked at again for the dead
     CHECK(conclude_after(observed, 1s, outcome).requeue_after == 19s);
 }
 
-TEST_CASE("a reconcile that could not look, and trouble without a verdict, write no times", "[policy]") {
+TEST_CASE("a reconcile that could not look, and an error without a verdict, write no times", "[policy]") {
     for (const Outcome& outcome :
          {Outcome{.result = ReadFailed{"TrainJob default/job", lost_connection}}, refused(lost_connection)}) {
         const Conclusion conclusion = conclude_after(submitted(), 1s, outcome);

@@ -123,7 +123,7 @@ public:
     std::set<std::string> revoked = {};      ///< UIDs of Pods whose tokens are invalid
     std::function<void(Json& status)> distort_review = {};
     /// Errors that replace answers, by their entry in `requests`.
-    std::map<std::string, api::Error> trouble = {};
+    std::map<std::string, api::Error> errors = {};
     std::function<void(const kube::Request&)> before_write = {};
     int version = 100;
     std::string log_text = {};
@@ -163,7 +163,7 @@ private:
     api::Result<kube::Response> answer(const kube::Request& request) {
         const std::string what = request.method + " " + kube::resource_of(request.target);
         requests.push_back(what);
-        if (const auto at = trouble.find(what); at != trouble.end()) return at->second;
+        if (const auto at = errors.find(what); at != errors.end()) return at->second;
         if (request.method == "POST") return review(api::parse_json(request.body).value());
         if (request.method == "PATCH") return write(request);
         const Json* found = find(request.target);

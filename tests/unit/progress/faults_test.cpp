@@ -86,14 +86,14 @@ TEST_CASE("no error of the API server counts as a refusal of a Pod, and the late
         for (const std::string& request : {ask_review, get_job, get_job_set, get_pod, write_status}) {
             CAPTURE(name, request);
             Cluster cluster;
-            cluster.trouble[request] = error;
+            cluster.errors[request] = error;
             const std::string token = cluster.token();
             for (int i = 1; i <= 3; ++i) {
                 CHECK(cluster.send(Cluster::post(token, cluster.report(i)), 5s) == 500);
                 CHECK(cluster.message() == "Internal error");
             }
             CHECK(cluster.trainer_status().is_null());
-            cluster.trouble.clear();
+            cluster.errors.clear();
             // By then a write that was given up or backs off is due again.
             cluster.clock.run_for(30s);
             CHECK(cluster.send(token, cluster.report(4)) == 200);
@@ -150,10 +150,10 @@ TEST_CASE("a TrainJob that is replaced while the API server is away gets no repo
     cluster.begin();
     cluster.clock.run_for(1s);
     CHECK(cluster.send(cluster.token(), cluster.report(50)) == 200);
-    cluster.trouble[write_status] = {.code = api::Errc::unavailable, .message = "connection refused"};
+    cluster.errors[write_status] = {.code = api::Errc::unavailable, .message = "connection refused"};
     cluster.clock.run_for(1min);
     cluster.add_job(job, "job-2", "set-2");
-    cluster.trouble.clear();
+    cluster.errors.clear();
     cluster.clock.run_for(1min);
     CHECK(cluster.trainer_status().is_null());
     CHECK(cluster.metric("signalbox_progress_lost_total{reason=\"train_job_gone\"}") == 1);
@@ -214,7 +214,7 @@ TEST_CASE("a shutdown stores five thousand pending reports within its budget, bu
 TEST_CASE("a shutdown without an API server ends in time, and counts what is lost", "[faults]") {
     Cluster cluster;
     add_pending(cluster, 100);
-    cluster.trouble[write_status] = {.code = api::Errc::unavailable, .message = "connection refused"};
+    cluster.errors[write_status] = {.code = api::Errc::unavailable, .message = "connection refused"};
     CHECK(drain(cluster) == 100);
     CHECK(cluster.metric("signalbox_progress_lost_total{reason=\"shutdown\"}") == 100);
     CHECK_THAT(cluster.log_text, Catch::Contains("reports of progress are lost"));

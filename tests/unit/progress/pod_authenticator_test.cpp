@@ -69,11 +69,11 @@ TEST_CASE("only Pods of the TrainJob's present JobSet may report", "[authenticat
          403},
         {"no TrainJob", [](Cluster& c) { c.remove("trainjobs", job); }, 404},
         {"the TrainJob cannot be read",
-         [](Cluster& c) { c.trouble[get_job] = refusal(403, api::Errc::forbidden); }, 500},
+         [](Cluster& c) { c.errors[get_job] = refusal(403, api::Errc::forbidden); }, 500},
         {"the JobSet cannot be read",
-         [](Cluster& c) { c.trouble[get_job_set] = refusal(500, api::Errc::unavailable); }, 500},
+         [](Cluster& c) { c.errors[get_job_set] = refusal(500, api::Errc::unavailable); }, 500},
         {"the Pod cannot be read",
-         [](Cluster& c) { c.trouble[get_pod] = refusal(500, api::Errc::unavailable); }, 500},
+         [](Cluster& c) { c.errors[get_pod] = refusal(500, api::Errc::unavailable); }, 500},
     };
     for (const Row& row : rows) {
         DYNAMIC_SECTION(row.what) {

@@ -59,7 +59,7 @@ TEST_CASE("every refusal has its condition, and takes precedence over the later 
              r.headers = {{"Authorization", "Bearer x"}};
          }},
         {"nothing known of the token", 500, "Internal error",
-         [](Cluster& c, net::HttpRequest&) { c.trouble[ask_review] = refusal(500, api::Errc::unavailable); }},
+         [](Cluster& c, net::HttpRequest&) { c.errors[ask_review] = refusal(500, api::Errc::unavailable); }},
         {"token refused", 403, "Forbidden", [](Cluster& c, net::HttpRequest&) { c.revoked.insert("pod-1"); }},
         {"Pod of another JobSet", 403, "Forbidden",
          [](Cluster& c, net::HttpRequest&) { c.add_pod(job, "pod-1", "set-0"); }},
@@ -76,7 +76,7 @@ TEST_CASE("every refusal has its condition, and takes precedence over the later 
          }},
         {"the write", 500, "Internal error",
          [](Cluster& c, net::HttpRequest&) {
-             c.trouble[write_status] = refusal(500, api::Errc::unavailable);
+             c.errors[write_status] = refusal(500, api::Errc::unavailable);
          }},
     };
     const std::size_t count = std::size(faults);
@@ -173,7 +173,7 @@ TEST_CASE("failed writes have these answers", "[reports]") {
     for (const Row& row : rows) {
         DYNAMIC_SECTION(row.what) {
             Cluster cluster;
-            cluster.trouble[write_status] = row.error;
+            cluster.errors[write_status] = row.error;
             CHECK(cluster.send(cluster.token(), cluster.report(1)) == row.status);
             CHECK(cluster.message() == row.message);
             CHECK(cluster.trainer_status().is_null());
@@ -241,14 +241,14 @@ TEST_CASE("while the API server is down reports are not accepted, and the latest
     cluster.begin();
     const std::string token = cluster.token();
     CHECK(cluster.send(token, "{}") == 200);
-    cluster.trouble[write_status] = {.code = api::Errc::unavailable, .message = "connection refused"};
+    cluster.errors[write_status] = {.code = api::Errc::unavailable, .message = "connection refused"};
     cluster.clock.run_for(1s);
     CHECK(cluster.send(token, cluster.report(2)) == 200);
     for (int i = 3; i < 40; ++i) {
         cluster.clock.run_for(5s);
         CHECK(cluster.send(token, cluster.report(i), 5s) == 500);
     }
-    cluster.trouble.clear();
+    cluster.errors.clear();
     cluster.clock.run_for(30s);
     CHECK(cluster.trainer_status()["progressPercentage"] == Json(39));
     CHECK_THAT(cluster.log_text, Catch::Contains("cannot write progress"));
@@ -319,11 +319,11 @@ TEST_CASE("the log has the first refusal of a job and reason, and no token", "[r
 
 TEST_CASE("after a refused write no report is accepted before one is stored", "[reports]") {
     Cluster cluster;
-    cluster.trouble[write_status] = refusal(403, api::Errc::forbidden);
+    cluster.errors[write_status] = refusal(403, api::Errc::forbidden);
     CHECK(cluster.send(cluster.token(), cluster.report(1)) == 500);
     // It waits for the next write, which is due later than its answer.
     CHECK(cluster.send(cluster.token(), cluster.report(2), 5s) == 500);
-    cluster.trouble.clear();
+    cluster.errors.clear();
     cluster.clock.run_for(10s);
     CHECK(cluster.send(cluster.token(), cluster.report(3)) == 200);
     cluster.clock.run_for(10s);

@@ -105,9 +105,9 @@ kube::Async<net::Output> watch_list(Session& session, const ListSettings& settin
         return wanted(brief) ? std::optional(std::move(brief)) : std::nullopt;
     };
     const auto ignore = [](const api::ObjectKey&, const BriefStore::Entry*, const BriefStore::Entry*) {};
-    const kube::Namespaces sections =
+    const kube::Namespaces partitions =
         ns.empty() ? kube::Namespaces() : kube::Namespaces(std::vector<std::string>{ns});
-    BriefStore store(transform, ignore, sections);
+    BriefStore store(transform, ignore, partitions);
     kube::Scope scope = {
         .resource = kube::resources::train_jobs, .ns = ns, .label_selector = settings.selector};
     kube::Reflector reflector(session.server, session.clock, store.partitions().front().sink,

@@ -84,7 +84,7 @@ void ReconcileMetrics::count(const ReconcileResult& report, std::chrono::duratio
     seconds_.observe(took.count());
     (report.error ? failed_ : done_).add();
     if (report.error && report.error->retry_after) retry_after_.add();
-    count_milestones(report.measurements);
+    count_measurements(report.measurements);
 }
 
 void ReconcileMetrics::count_exception() {
@@ -92,7 +92,7 @@ void ReconcileMetrics::count_exception() {
     after_exception_.add();
 }
 
-void ReconcileMetrics::count_milestones(const lifecycle::Measurements& made) {
+void ReconcileMetrics::count_measurements(const lifecycle::Measurements& made) {
     observe(to_job_set_, made.to_job_set);
     observe(to_terminal_, made.to_terminal);
     observe(deadline_late_, made.deadline_late);

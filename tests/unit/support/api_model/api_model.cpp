@@ -302,7 +302,7 @@ Reply ApiModel::replace(const Target& target, const Json& wanted) {
         if (target.user == kueue) restore_for_kueue(kind, stored.object, object, now_());
         default_by_schema(kind, object);
         if (auto refused = admit(kind, stored.object, object)) return *refused;
-        if (judges_edits && kind.kind == "TrainJob")
+        if (reviews_edits && kind.kind == "TrainJob")
             if (auto refused = admit_edit(*this, stored.object, object)) return *refused;
     }
     std::map<Manager, FieldSet> managers = stored.managers;

@@ -108,7 +108,7 @@ public:
     static constexpr std::string_view kueue = "kueue";
 
     /// Whether our webhook validates changes of TrainJobs. Otherwise it is not reachable.
-    bool judges_edits = false;
+    bool reviews_edits = false;
 
     /// Called after every change that was stored. `before` is null for a create, `after` for a deletion.
     std::function<void(const Kind&, const api::ObjectKey&, const api::Json& before, const api::Json& after)>

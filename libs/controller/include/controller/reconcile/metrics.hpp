@@ -22,7 +22,7 @@ public:
     void count_deferred() { deferred_.add(); }
 
 private:
-    void count_milestones(const lifecycle::Measurements& made);
+    void count_measurements(const lifecycle::Measurements& made);
 
     net::Counter done_;
     net::Counter failed_;

@@ -13,11 +13,11 @@ api::Error webhook_down() {
 }
 
 // One job, and the clock of its API server goes on with virtual time.
-struct Troubled : Shop {
+struct WithErrors : Shop {
     const api::Time began = server.now;
     const kube::SteadyTime began_at = time.now();
 
-    Troubled() {
+    WithErrors() {
         on_pass = [this] { server.now = began + std::chrono::floor<std::chrono::seconds>(elapsed()); };
         submit("job");
     }
@@ -46,7 +46,7 @@ struct Troubled : Shop {
 }  // namespace
 
 TEST_CASE("a job whose JobSet no webhook judges says so within 15 s, keeps saying so, and then goes on") {
-    Troubled shop;
+    WithErrors shop;
     shop.refuse_job_sets(webhook_down());
     shop.until(14s);
     CHECK(shop.created().empty());
@@ -67,7 +67,7 @@ TEST_CASE("a job whose JobSet no webhook judges says so within 15 s, keeps sayin
 }
 
 TEST_CASE("a job whose JobSet needs a permission that is missing says which") {
-    Troubled shop;
+    WithErrors shop;
     shop.refuse_job_sets({.code = api::Errc::forbidden,
                           .message = "jobsets.jobset.x-k8s.io \"job\" is forbidden: User \"x\" cannot patch "
                                      "resource \"jobsets\"",
@@ -79,7 +79,7 @@ TEST_CASE("a job whose JobSet needs a permission that is missing says which") {
 }
 
 TEST_CASE("a field that JobSet does not have is said at once") {
-    Troubled shop;
+    WithErrors shop;
     shop.refuse_job_sets({.code = api::Errc::unavailable,
                           .message = "failed to create typed patch object: .spec.new: field not declared in "
                                      "schema",
@@ -91,7 +91,7 @@ TEST_CASE("a field that JobSet does not have is said at once") {
 }
 
 TEST_CASE("a job whose runtime cannot be read says so, and goes on when it can") {
-    Troubled shop;
+    WithErrors shop;
     shop.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
         if (request.target == runtime_path) return webhook_down();
         return std::nullopt;
@@ -108,7 +108,7 @@ TEST_CASE("a job whose runtime cannot be read says so, and goes on when it can")
 }
 
 TEST_CASE("a job whose JobSet a slow webhook keeps failing says so after the second attempt") {
-    Troubled shop;
+    WithErrors shop;
     shop.refuse_job_sets(webhook_down());
     shop.delay = 10s;
     shop.is_slow = [](const kube::Request& request) {
@@ -121,7 +121,7 @@ TEST_CASE("a job whose JobSet a slow webhook keeps failing says so after the sec
 }
 
 TEST_CASE("causes that take turns do not make a job busy") {
-    Troubled shop;
+    WithErrors shop;
     int attempts = 0;
     shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
         if (request.target != job_set_path) return std::nullopt;
