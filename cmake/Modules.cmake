@@ -61,7 +61,8 @@ function(add_unit_tests module)
     add_executable(${target} ${sources})
     target_link_libraries(${target} PRIVATE ${module} ${ARG_USES} test_support project_options Catch2::Catch2WithMain)
     share_precompiled(${target} ${ARG_PRECOMPILED})
-    add_test(NAME unit.${module} COMMAND ${target})
+    # Names the tests that take a second and more.
+    add_test(NAME unit.${module} COMMAND ${target} --min-duration 1)
     set_tests_properties(unit.${module} PROPERTIES TIMEOUT 300)
     describe_test(unit.${module} unit NEEDS dev/${target})
 endfunction()
@@ -82,7 +83,7 @@ function(add_pytest name path)
         set(programs ${PROJECT_SOURCE_DIR}/build/release/bin)
     endif()
     add_test(NAME ${name}
-        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${path} ${ARG_EXCEPT}
+        COMMAND ${python} -m pytest -q -p no:cacheprovider --durations=25 --durations-min=1 ${CMAKE_CURRENT_SOURCE_DIR}/${path} ${ARG_EXCEPT}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;SIGNALBOX_BIN_DIR=${programs}")
     describe_test(${name} ${ARG_LABELS} NEEDS ${ARG_NEEDS} MINUTES ${ARG_MINUTES})

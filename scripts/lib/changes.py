@@ -5,9 +5,9 @@ import re
 import subprocess
 
 # The library of each program, and the tests of that program.
-PROGRAMS = {"webhook_app": r"programs\.(webhook|limits)", "reconciler_app": r"programs\.reconciler", "cli_app": r"programs\.cli"}
+PROGRAMS = {"webhook_app": r"programs\.(webhook|limits)", "reconciler_app": r"programs\.reconciler", "cli_app": r"programs\.(cli|plugin)"}
 # Nearest first.
-ORDER = ("unit", "guard", "threads", "fuzz", "model", "programs", "cluster", "bed")
+ORDER = ("unit", "guard", "threads", "fuzz", "model", "turns", "programs", "cluster", "bed")
 # Names of tests, as regular expressions, for the path of a changed file. The first match counts.
 PLACES = [
     (r"tests/unit/support/", r"unit\.|model|cluster\.lifecycle"),
@@ -17,6 +17,8 @@ PLACES = [
     (r"tests/unit/(reconciler|cli)/", r"unit\.\1_app"),
     (r"tests/unit/(\w+)/", r"unit\.\1$"),
     (r"tests/model/", r"model|cluster\.lifecycle|guard\.mutations"),
+    (r"tests/turns/", r"turns"),
+    (r"tests/scaling/", r"guard\.scaling"),
     (r"tests/programs/(\w+)/", r"programs\.\1"),
     (r"tests/cluster/operations/manifests/", r"cluster\.manifests"),
     (r"tests/cluster/scheduling/coscheduling/", r"cluster\.coscheduling"),
@@ -25,7 +27,7 @@ PLACES = [
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),
     (r"tests/cluster/conftest.py", r"cluster\."),
     (r"tests/bed/browser.py", r"guard\.site$"),
-    (r"tests/bed/test_bench.py", r"bed\.bench"),
+    (r"tests/bed/test_(bench|gate).py", r"bed\.\1"),
     (r"tests/bed/", r"cluster\.|programs\.|bed$"),
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),
@@ -38,6 +40,7 @@ PLACES = [
     (r"scripts/mutations", r"guard\.mutations"),
     (r"scripts/lib/(demo|stories|timeline)", r"cluster\.docs"),
     (r"scripts/(release|dashboard-pictures|incident-pictures|lib/(panels|incidents)\.py)", r"cluster\.manifests"),
+    (r"scripts/lib/(gate|changes)", r"bed\.gate"),
     (r"scripts/cluster", r"cluster\.|bed$"),
     (r"(docs/|[^/]+\.md$)", r"guard\.|cluster\.(docs|manifests|security)|programs\.(cli|limits)"),
     (r"bench/", r"guard\.|bed\.bench"),
@@ -79,7 +82,7 @@ def patterns_for(file, rooms):
     if place in rooms:
         found = [rf"unit\.{name}$" for name in rooms[place]] + [PROGRAMS[name] for name in rooms[place] if name in PROGRAMS]
         found += ["guard", "cluster"]
-        found += ["model"] if "controller" in rooms[place] else []
+        found += ["model", "turns"] if "controller" in rooms[place] else []
         found += ["threads"] if {"net", "webhook_app"} & set(rooms[place]) else []
         found += ["fuzz"] if {"runtime", "crd"} & set(rooms[place]) else []
         found += [r"unit\.runtime$"] if "crd" in rooms[place] else []  # it has the tests of crd

@@ -1,7 +1,8 @@
 """The gate behind scripts/test: builds the targets that the chosen tests need, runs the tests by ctest, and prints the time of each part.
 
 A test's labels hold the targets to build, its part and its budget in minutes (describe_test() in cmake/Modules.cmake). A part that
-takes twice its budget is named in a warning. Time alone never fails the gate, because machines are shared."""
+takes twice its budget is named in a warning, with its slowest tests. Time alone never fails the gate, because machines are shared.
+ctest's log of the run, build/dev/Testing/Temporary/LastTest.log, names the slow tests of every part."""
 
 import json
 import os
@@ -20,6 +21,9 @@ BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.
            "unit (sum)": 2, "guard (sum)": 0.5, "fuzz (sum)": 0.6}
 RESULT = re.compile(r"\s*\d+/\d+ Test +#\d+: (\S+) \.+\S*\s+.*?([\d.]+) sec")
 TOTALS = re.compile(r"\d+% tests passed")
+OUTPUT = re.compile(r"^\d+/\d+ Test: (\S+)\n.*?\nOutput:\n(.*?)^<end of output>", re.MULTILINE | re.DOTALL)
+# "12.34s call     tests/a.py::test_b" by pytest, "1.234 s: a case" by Catch2.
+DURATION = re.compile(r"^ *([\d.]+) ?s(?: (?:call|setup|teardown))?:? +(\S.*)$", re.MULTILINE)
 
 
 class Test:
@@ -51,11 +55,12 @@ class Parts:
     def add(self, name, seconds, minutes=None):
         self._rows.append((name, seconds, minutes or BUDGETS.get(name)))
 
-    def table(self):
+    def table(self, slow=None):
+        """Returns the table with its warnings. slow: {part: a text about its slowest tests}."""
         lines = ["", f"{'part':34} {'took':>8} {'budget':>8}"]
         lines += [f"{name:34} {seconds:6.0f} s " + (f"{60 * minutes:6.0f} s" if minutes else "") for name, seconds, minutes in self._rows]
         lines += [f"{'everything':34} {time.time() - self._began:6.0f} s", ""]
-        lines += [f"warning: {name} took {seconds:.0f} s, more than twice its {60 * minutes:.0f} s"
+        lines += [f"warning: {name} took {seconds:.0f} s, more than twice its {60 * minutes:.0f} s{(slow or {}).get(name, '')}"
                   for name, seconds, minutes in self._rows if minutes and seconds > 2 * 60 * minutes]
         return "\n".join(lines)
 
@@ -99,6 +104,15 @@ def build(preset, targets):
     run("cmake", "--build", "--preset", preset, "-j", os.cpu_count(), "--target", *targets)
 
 
+def slowest(log, count=5):
+    """Returns {test of ctest: a text about the slowest tests in its output}."""
+    found = {}
+    for name, output in OUTPUT.findall(log):
+        rows = sorted(((float(seconds), what) for seconds, what in DURATION.findall(output)), reverse=True)[:count]
+        found[name] = "".join(f"\n    {seconds:6.1f} s  {what}" for seconds, what in rows)
+    return found
+
+
 def ctest(parts, tests, chosen, jobs):
     """Runs the tests and returns the exit status. ctest's count of them is printed last."""
     selection = ["-R", "^(" + "|".join(re.escape(test.name) for test in chosen) + ")$"] if len(chosen) < len(tests) else []
@@ -120,7 +134,9 @@ def ctest(parts, tests, chosen, jobs):
             small[test.part] = small.get(test.part, 0) + took.get(test.name, 0)
     for part, seconds in small.items():
         parts.add(f"{part} (sum)", seconds)
-    print(parts.table(), flush=True)
+    slow = slowest((DEV / "Testing" / "Temporary" / "LastTest.log").read_text(errors="replace"))
+    print(parts.table(slow | {f"{part} (sum)": "".join(slow.get(test.name, "") for test in chosen if test.part == part)
+                              for part in small}), flush=True)
     print("".join(held), end="", flush=True)
     return running.returncode
 

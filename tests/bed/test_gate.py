@@ -1,0 +1,52 @@
+"""What scripts/test chooses and prints."""
+
+import changes
+import gate
+import pytest
+
+from paths import ROOT
+
+NAMES = ["unit.merge", "unit.runtime", "guard.words", "threads.net", "fuzz.cost", "model", "turns", "programs.cli", "programs.plugin",
+         "cluster.docs", "bed", "bed.gate"]
+LOG = """3/9 Testing: cluster.docs
+3/9 Test: cluster.docs
+Command: "pytest"
+Output:
+----------------------------------------------------------
+..
+12.34s call     tests/a.py::test_b[c d]
+20.5s setup    tests/a.py::test_b[c d]
+2 passed in 33.00s
+<end of output>
+Test time =  33.20 sec
+4/9 Testing: unit.merge
+4/9 Test: unit.merge
+Command: "merge_tests"
+Output:
+----------------------------------------------------------
+1.234 s: a case
+All tests passed
+<end of output>
+"""
+
+
+@pytest.mark.parametrize("file, first, others", [
+    ("libs/merge/src/merge_patch.cpp", "unit.merge", {"unit.runtime", "guard.words", "model", "turns", "cluster.docs"}),
+    ("tests/turns/cases.cpp", "turns", set()),
+    ("apps/cli/src/list/rows.cpp", "guard.words", {"programs.cli", "programs.plugin", "cluster.docs"}),
+    ("CMakeLists.txt", "unit.merge", set(NAMES)),
+])
+def test_a_change_chooses_the_nearest_tests_first(monkeypatch, file, first, others):
+    monkeypatch.setattr(changes, "changed_files", lambda root, revision: [file])
+    chosen = changes.tests_for(ROOT, "main", NAMES)
+    assert chosen[0] == first and others <= {*chosen}
+
+
+def test_a_part_over_twice_its_budget_is_named_with_its_slowest_tests():
+    parts = gate.Parts(0)
+    parts.add("cluster.docs", 33, 0.25)
+    parts.add("unit.merge", 3, 1)
+    lines = parts.table(gate.slowest(LOG)).splitlines()
+    assert lines[-3:] == ["warning: cluster.docs took 33 s, more than twice its 15 s", "      20.5 s  tests/a.py::test_b[c d]",
+                          "      12.3 s  tests/a.py::test_b[c d]"]
+    assert gate.slowest(LOG)["unit.merge"] == "\n       1.2 s  a case"
