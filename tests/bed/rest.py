@@ -158,8 +158,12 @@ def path_of(resource, namespace, name=None):
     return f"/{GROUPS[resource]}/{scope}{resource}" + (f"/{name}" if name else "")
 
 
+patience = 1  # multiplies the timeouts of wait_for()
+
+
 def wait_for(what, probe, timeout=30, interval=0.1):
     """Calls probe() until it returns a true value, and returns that. `what` completes "waiting for ..."."""
+    timeout *= patience
     deadline = time.monotonic() + timeout
     last = None
     while time.monotonic() < deadline:

@@ -17,6 +17,7 @@ from fault_proxy import FaultProxy
 from lean import LeanPlane
 from rest import Rest, wait_for
 from secret_watch import SecretWatch
+from together import new_namespace, pytest_pyfunc_call  # noqa: F401: a hook of pytest
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -50,13 +51,13 @@ def admin(cluster):
 
 
 @pytest.fixture
-def namespace(admin):
-    """The test's own namespace. Its deletion continues while the next test runs."""
-    name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-"}})["metadata"]["name"]
-    wait_for("the namespace's service account, which Pods need",
-             lambda: admin.get("serviceaccounts", "default", name), interval=0.02)
-    yield name
-    admin.delete("namespaces", name)
+def namespace(request, admin):
+    """The test's own namespace. One that runs together with others gets another one there (tests/bed/together.py)."""
+    if "together" in request.keywords:
+        yield "default"
+        return
+    with new_namespace(admin) as name:
+        yield name
 
 
 @pytest.fixture

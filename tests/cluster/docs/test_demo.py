@@ -5,44 +5,33 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
 from controlplane.processes import start_time
-from paths import ROOT
 from rest import wait_for
+from running_demo import COMMAND
 
-COMMAND = ["/usr/bin/python3", "-B", ROOT / "scripts" / "lib" / "demo.py", "--binaries", os.environ["SIGNALBOX_BIN_DIR"]]
 
-
-def test_the_demo_finishes_its_five_stories_in_time_and_says_how_to_go_on(tmp_path):
-    started = time.monotonic()
-    with open(tmp_path / "out", "w+") as out, open(tmp_path / "errors", "w+") as errors:
-        demo = subprocess.Popen([*COMMAND, "--keep"], stdout=out, stderr=errors)
-        try:
-            def text():
-                return (tmp_path / "out").read_text() + (tmp_path / "errors").read_text()
-            wait_for("the end of its stories", lambda: demo.poll() is not None or "Ctrl-C" in text(), timeout=400)
-            assert demo.poll() is None, text()
-            # The documented bound is two and a half minutes; sanitized programs on a busy machine get twice that.
-            assert time.monotonic() - started < 300
-            assert text().count("✓") == 5
-            for said in ("Complete (AllJobsCompleted)", "Failed (DeadlineExceeded)", "Suspended (Suspended)", "TrainJob  gone",
-                         "progress  100 %, loss 0.25, step 4", "Progress  25%", "1m, then Fail: ", "Failed (ProgressDeadlineExceeded)",
-                         "No image is pulled", "docs/first-minutes-data-scientist.md"):
-                assert said in text()
-            # Every printed command works, in a shell that knows nothing of the demo.
-            commands = re.search(r"What to try next:\n\n((?:  .+\n)+)", text())[1]
-            tried = subprocess.run(["bash", "-ec", commands], capture_output=True, text=True, timeout=60,
-                                   env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
-            assert tried.returncode == 0, tried.stderr
-            for seen in ("NAME", "runaway", "State     failed ", "jobset.jobset.x-k8s.io/", "kind: ClusterTrainingRuntime"):
-                assert seen in tried.stdout
-            demo.send_signal(signal.SIGINT)
-            assert demo.wait(60) == 128 + signal.SIGINT
-        finally:
-            demo.kill()
+def test_the_demo_finishes_its_five_stories_in_time_and_says_how_to_go_on(demo, tmp_path):
+    wait_for("the end of its stories", lambda: demo.process.poll() is not None or "Ctrl-C" in demo.text(), timeout=400)
+    assert demo.process.poll() is None, demo.text()
+    # The documented bound is two and a half minutes; sanitized programs on a busy machine get twice that.
+    assert demo.seconds() < 300
+    assert demo.text().count("✓") == 5
+    for said in ("Complete (AllJobsCompleted)", "Failed (DeadlineExceeded)", "Suspended (Suspended)", "TrainJob  gone",
+                 "progress  100 %, loss 0.25, step 4", "Progress  25%", "1m, then Fail: ", "Failed (ProgressDeadlineExceeded)",
+                 "No image is pulled", "docs/first-minutes-data-scientist.md"):
+        assert said in demo.text()
+    # Every printed command works, in a shell that knows nothing of the demo.
+    commands = re.search(r"What to try next:\n\n((?:  .+\n)+)", demo.text())[1]
+    tried = subprocess.run(["bash", "-ec", commands], capture_output=True, text=True, timeout=60,
+                           env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
+    assert tried.returncode == 0, tried.stderr
+    for seen in ("NAME", "runaway", "State     failed ", "jobset.jobset.x-k8s.io/", "kind: ClusterTrainingRuntime"):
+        assert seen in tried.stdout
+    demo.process.send_signal(signal.SIGINT)
+    assert demo.process.wait(60) == 128 + signal.SIGINT
 
 
 def children(process):

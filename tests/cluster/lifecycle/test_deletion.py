@@ -11,7 +11,7 @@ from test_suspended_changes import a_disk, storing
 @pytest.mark.long
 def test_the_warning_of_a_train_job_names_the_volume_claim_that_blocks_its_deletion(signalbox, rest, kubectl):
     rest.create(storing())
-    with a_disk(rest):
+    with a_disk(rest, "kept"):
         rest.create(train_job("kept", "storing", seconds="never"))
         until_runs(rest, "kept")
         held = rest.get("persistentvolumeclaims", "data-kept")["metadata"]["finalizers"] + ["example.com/backup"]

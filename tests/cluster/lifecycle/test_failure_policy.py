@@ -12,6 +12,7 @@ from progress import delete_jobs, end_pods, events, pods, resume, running_pods, 
 from rest import ApiError, true_conditions, wait_for
 
 GATE = "--feature-gates=TrainJobFailurePolicy=true"
+together = pytest.mark.together(among=GATE, after=delete_jobs)
 FAIL_AT_3 = {"action": "FailTrainJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": [3, 42]}}
 
 
@@ -21,7 +22,7 @@ def gate(installed):
         yield
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def nothing_left(rest):
     yield
     delete_jobs(rest)
@@ -108,6 +109,7 @@ def failed(rest, name, reason):
     return true_conditions(until(rest, name, "Failed", reason))["Failed"]
 
 
+@together
 def test_an_exit_code_of_a_rule_fails_the_job_at_once(signalbox, rest):
     rest.create(runtime("strict", runPolicy={"failurePolicy": {"maxRestarts": 5, "rules": [
         {"action": "RestartTrainJob", "onPodConditions": [{"type": "ConfigIssue"}]}, FAIL_AT_3]}}))
@@ -120,6 +122,7 @@ def test_an_exit_code_of_a_rule_fails_the_job_at_once(signalbox, rest):
 OUTCOMES = {"FailTrainJob": None, "RestartTrainJob": (1, 1), "RestartTrainJobAndIgnoreMaxRestarts": (1, 0)}
 
 
+@together
 def test_each_action_is_taken_for_an_exit_code_and_for_a_condition(signalbox, rest):
     kinds = {"code": ({"onExitCodes": {"operator": "NotIn", "values": [0, 1]}}, {"code": 7}),
              "condition": ({"onPodConditions": [{"type": "example.com/Slow", "status": "False"}]},
@@ -139,6 +142,7 @@ def test_each_action_is_taken_for_an_exit_code_and_for_a_condition(signalbox, re
             failed(rest, name, "FailJobSetFailurePolicyAction")
 
 
+@together
 def test_a_rule_has_the_place_that_it_has_in_each_job(signalbox, rest):
     """The first rule is for a container of the second job alone, so the others are one place further down there."""
     made = runtime("two-jobs", runPolicy={"failurePolicy": {"maxRestarts": 5, "rules": [
@@ -159,6 +163,7 @@ def test_a_rule_has_the_place_that_it_has_in_each_job(signalbox, rest):
     failed(rest, "paired", "FailJobSetFailurePolicyAction")
 
 
+@together
 def test_other_failures_restart_the_job_until_the_maximum_and_each_is_reported(signalbox, rest, kubectl):
     rest.create(runtime("lenient", runPolicy={"failurePolicy": {"maxRestarts": 9, "rules": [FAIL_AT_3]}}))
     rest.create(train_job("unlucky", "lenient", seconds="never", failurePolicy={"maxRestarts": 1}))
@@ -173,6 +178,7 @@ def test_other_failures_restart_the_job_until_the_maximum_and_each_is_reported(s
     assert counters(rest, "unlucky") == (1, 1)
 
 
+@together
 def test_a_disruption_restarts_the_job_and_does_not_count(signalbox, rest):
     rest.create(runtime("patient", runPolicy={"failurePolicy": {"maxRestarts": 0}}))
     rest.create(train_job("evicted", "patient", seconds="never"))
@@ -191,7 +197,7 @@ def measured(signalbox):
     return [signalbox.reconciler.metric("signalbox_restarts_total", f'counted="{counted}"') for counted in ("true", "false")]
 
 
-def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_own_failures_do(signalbox, rest, admin):
+def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_own_failures_do(signalbox, rest, admin, nothing_left):
     counted, uncounted = measured(signalbox)
     devices.install(admin, "fragile")
     devices.create_template(rest, "fragile")
@@ -223,6 +229,7 @@ def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_ow
     assert counters(rest, "tainted") == (3, 1)
 
 
+@together
 def test_what_decides_about_failures_beside_a_policy_is_denied(signalbox, rest):
     both = runtime("decides-twice", runPolicy={"failurePolicy": {}})
     both["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 1}
@@ -237,6 +244,7 @@ def test_what_decides_about_failures_beside_a_policy_is_denied(signalbox, rest):
         rest.create(train_job("overruled", "decides-twice", failurePolicy={"maxRestarts": 1}))
 
 
+@together
 def test_a_new_job_set_refills_no_budget(signalbox, rest):
     rest.create(runtime("counted", runPolicy={"failurePolicy": {"maxRestarts": 2}}))
     rest.create(train_job("resumed", "counted", seconds="never"))
@@ -276,7 +284,7 @@ def as_the_original_builds(job_set):
             "metadata": {name: job_set["metadata"][name] for name in ("name", "namespace", "ownerReferences")}}
 
 
-def test_a_job_keeps_its_policy_with_the_original_and_has_its_numbers_again_afterwards(signalbox, rest):
+def test_a_job_keeps_its_policy_with_the_original_and_has_its_numbers_again_afterwards(signalbox, rest, nothing_left):
     """Kubeflow Trainer's CRDs prune the new fields of what is written meanwhile. It applies JobSets under the same name, by force."""
     lost = ("restarts", "restartsCountTowardsMax", "runPolicy", "startTime")
     rest.create(runtime("moving", ttlSecondsAfterFinished=3600, runPolicy={"failurePolicy": {"maxRestarts": 2}}))
@@ -302,7 +310,7 @@ def test_a_job_keeps_its_policy_with_the_original_and_has_its_numbers_again_afte
     until_counted(rest, "moving", (2, 2))
 
 
-def test_an_edit_of_the_runtime_reaches_no_job_that_has_begun(signalbox, rest):
+def test_an_edit_of_the_runtime_reaches_no_job_that_has_begun(signalbox, rest, nothing_left):
     rest.create(runtime("edited-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
     rest.create(train_job("begun", "edited-failures", seconds="never"))
     former = {uid(started(rest, "begun"))}
@@ -313,6 +321,7 @@ def test_an_edit_of_the_runtime_reaches_no_job_that_has_begun(signalbox, rest):
     until_counted(rest, "begun", (1, 1))
 
 
+@together
 def test_forged_counters_are_put_right_and_buy_nothing(signalbox, rest):
     rest.create(runtime("forged-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
     rest.create(train_job("forger", "forged-failures", seconds="never"))
@@ -324,7 +333,7 @@ def test_forged_counters_are_put_right_and_buy_nothing(signalbox, rest):
     failed(rest, "forger", "ReachedMaxRestarts")
 
 
-def test_without_the_gate_stored_policies_count_and_new_ones_are_denied(signalbox, rest, installed):
+def test_without_the_gate_stored_policies_count_and_new_ones_are_denied(signalbox, rest, installed, nothing_left):
     rest.create(runtime("gated-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
     installed.restart_webhook()
     try:

@@ -4,9 +4,12 @@ policies, retained volume claims, quotas."""
 import contextlib
 import json
 
+import pytest
+
 from jobs import runtime, train_job
 from progress import events, resume, running_pods, since, suspend, uid, until, until_held, until_not_created, until_runs
 from rest import wait_for
+from test_suspended_changes import a_disk
 
 SIZE = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
 
@@ -39,11 +42,11 @@ def refusals(rest, name):
 
 
 def test_a_job_set_whose_failure_rules_the_webhook_has_named_is_kept(signalbox, rest):
-    blueprint = runtime()
+    blueprint = runtime("with-failure-rules")
     blueprint["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 1, "rules": [
         {"name": "", "action": "FailJobSet", "onJobFailureReasons": ["PodFailurePolicy"]}]}
     rest.create(blueprint)
-    rest.create(train_job("ruled", seconds="never", suspend=True))
+    rest.create(train_job("ruled", "with-failure-rules", seconds="never", suspend=True))
     before = until_held(rest, "ruled")
     assert before["spec"]["failurePolicy"]["rules"][0]["name"] == "failurePolicyRule0"
     signalbox.wait_until_idle()
@@ -84,6 +87,7 @@ MIRROR = f'JSONPatch{{op: "replace", path: "{IMAGE}", value: "mirror.example.com
 NO_NOTES = 'JSONPatch{op: "remove", path: "/metadata/annotations"}'
 
 
+@pytest.mark.together
 def test_a_job_set_whose_images_a_policy_has_changed_is_kept(signalbox, rest, admin):
     rest.create(runtime())
     with changing(rest, admin, "mirror", [MIRROR]):
@@ -127,6 +131,7 @@ def until_trains(rest, name):
                                              if each["name"] == "node" and each["active"]])
 
 
+@pytest.mark.together
 def test_a_job_that_moves_after_its_initializers_keeps_them_and_its_claims(signalbox, rest):
     """Like an eviction by Kueue, and an admission to another place."""
     blueprint = initialized()
@@ -135,7 +140,7 @@ def test_a_job_that_moves_after_its_initializers_keeps_them_and_its_claims(signa
     rest.create(blueprint)
     place = pod_patch("kueue.x-k8s.io/manager", nodeSelector={"kubernetes.io/hostname": "node-1"},
                       tolerations=[{"key": "example.com/flavor", "operator": "Exists"}], labels={"example.com/flavor": "a"})
-    with a_disk(rest):
+    with a_disk(rest, "moved"):
         rest.create(train_job("moved", "initialized", seconds="never", runtimePatches=[place]))
         until_trains(rest, "moved")
         kept = [uid(rest.get(*each)) for each in (("jobsets", "moved"), ("jobs", "moved-prepare-0"), ("persistentvolumeclaims", "data-moved"))]
@@ -155,21 +160,14 @@ def test_a_job_that_moves_after_its_initializers_keeps_them_and_its_claims(signa
         assert not refusals(rest, "moved")
 
 
-@contextlib.contextmanager
-def a_disk(rest):
-    disk = rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
-        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"}}})
-    yield
-    rest.delete("persistentvolumes", disk["metadata"]["name"])
-
-
+@pytest.mark.together
 def test_a_deleted_job_set_is_created_again_with_its_remaining_claims(signalbox, rest):
     blueprint = runtime("keeping")
     job_template(blueprint)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     blueprint["spec"]["template"]["spec"]["volumeClaimPolicies"] = [
         {"retentionPolicy": {"whenDeleted": "Retain"}, "templates": [{"metadata": {"name": "data"}, "spec": SIZE}]}]
     rest.create(blueprint)
-    with a_disk(rest):
+    with a_disk(rest, "left"):
         rest.create(train_job("left", "keeping", seconds="never"))
         until_runs(rest, "left")
         claim = rest.get("persistentvolumeclaims", "data-left")
@@ -186,6 +184,7 @@ def test_a_deleted_job_set_is_created_again_with_its_remaining_claims(signalbox,
         assert not refusals(rest, "left")
 
 
+@pytest.mark.together
 def test_a_job_set_stays_if_its_successor_would_be_denied(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("bounded", suspend=True))
@@ -202,6 +201,7 @@ def test_a_job_set_stays_if_its_successor_would_be_denied(signalbox, rest):
     wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "bounded")) not in (None, before), timeout=60)
 
 
+@pytest.mark.together
 def test_a_job_set_is_recreated_although_the_quota_of_job_sets_is_full(signalbox, rest):
     count = "count/jobsets.jobset.x-k8s.io"
     rest.create(runtime())
@@ -242,6 +242,7 @@ def probe_time(rest):
     return seconds(rest.create(probe, dry_run=True)["metadata"]["creationTimestamp"])
 
 
+@pytest.mark.together
 def test_many_tolerations_fit_into_the_record_of_the_applied_template(signalbox, rest):
     blueprint = runtime("wide")
     jobs = blueprint["spec"]["template"]["spec"]["replicatedJobs"]

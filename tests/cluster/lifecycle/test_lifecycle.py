@@ -1,10 +1,13 @@
 """The rules of a TrainJob's lifecycle on the real control plane."""
 
+import pytest
+
 from jobs import runtime, train_job
 from progress import pods, resume, running_pods, suspend, until, until_alone, until_not_created, until_runs
 from rest import true_conditions, wait_for
 
 
+@pytest.mark.together
 def test_four_torch_nodes_run_to_complete(signalbox, rest):
     rest.create(runtime("torch-test", ml_policy={"torch": {}}))
     rest.create(train_job("four", "torch-test", nodes=4))
@@ -20,6 +23,7 @@ def test_four_torch_nodes_run_to_complete(signalbox, rest):
         {"name": "node", "ready": 0, "succeeded": 1, "failed": 0, "active": 0, "suspended": 0}]
 
 
+@pytest.mark.together
 def test_the_job_set_is_the_field_manager_trainers_by_server_side_apply(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("managed", suspend=True))
@@ -33,6 +37,7 @@ def test_the_job_set_is_the_field_manager_trainers_by_server_side_apply(signalbo
     assert {"f:suspend", "f:replicatedJobs"} <= set(ours[0]["fieldsV1"]["f:spec"])
 
 
+@pytest.mark.together
 def test_a_failing_pod_makes_the_train_job_failed(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("doomed", outcome="failed"))
@@ -40,12 +45,14 @@ def test_a_failing_pod_makes_the_train_job_failed(signalbox, rest):
     assert true_conditions(job)["Failed"]["reason"] == "FailedJobs"
 
 
+@pytest.mark.together
 def test_a_namespaced_runtime_serves_its_namespace(signalbox, rest):
     rest.create(runtime("local", kind="TrainingRuntime"))
     rest.create(train_job("near", "local", kind="TrainingRuntime"))
     until(rest, "near", "Complete")
 
 
+@pytest.mark.together
 def test_a_running_job_can_be_suspended_and_resumed(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("yoyo", seconds="never"))
@@ -60,6 +67,7 @@ def test_a_running_job_can_be_suspended_and_resumed(signalbox, rest):
     until_runs(rest, "yoyo")
 
 
+@pytest.mark.together
 def test_a_job_that_cannot_be_built_says_why_and_starts_once_the_runtime_is_corrected(signalbox, rest):
     broken = runtime("fragile")
     broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["absent"]}
@@ -74,6 +82,7 @@ def test_a_job_that_cannot_be_built_says_why_and_starts_once_the_runtime_is_corr
     until(rest, "hopeful", "Complete")
 
 
+@pytest.mark.together
 def test_a_runtime_edited_or_deleted_after_the_start_changes_nothing(signalbox, rest):
     rest.create(runtime("fleeting"))
     rest.create(train_job("steady", "fleeting", seconds=3))
@@ -87,6 +96,7 @@ def test_a_runtime_edited_or_deleted_after_the_start_changes_nothing(signalbox, 
     assert rest.get("jobsets", "steady")["spec"] == before
 
 
+@pytest.mark.together
 def test_a_job_managed_by_another_controller_is_left_alone(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("foreign", managedBy="kueue.x-k8s.io/multikueue"))

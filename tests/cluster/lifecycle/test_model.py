@@ -206,6 +206,7 @@ def _leaves(fields, path, uid):
         yield from _leaves(tree, f"{path}/{step}", uid)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("story", STORIES, ids=[story["story"] for story in STORIES])
 def test_the_modelled_api_server_answers_as_the_real_one(admin, story):
     model, real = Model(), Real(admin)

@@ -3,10 +3,13 @@
 import contextlib
 import copy
 
+import pytest
+
 from jobs import runtime, train_job
 from progress import events, pods, resume, running_pods, suspend, uid, until, until_held, until_runs
 from rest import wait_for
-from test_kept_job_sets import SIZE, a_disk, job_template, patch, pod_patch
+from test_kept_job_sets import SIZE, job_template, patch, pod_patch
+from test_suspended_changes import a_disk
 
 FLAVOR = pod_patch("kueue.x-k8s.io/manager", labels={"example.com/flavor": "a"})
 NO_FLAVOR = {"manager": "kueue.x-k8s.io/manager"}
@@ -106,6 +109,7 @@ def labelling_jobs(rest, admin, label):
         admin.request("DELETE", api + f"mutatingadmissionpolicies/{name}")
 
 
+@pytest.mark.together
 def test_a_job_continues_although_a_policy_gives_all_jobs_the_withdrawn_label(signalbox, rest, admin):
     rest.create(runtime())
     with labelling_jobs(rest, admin, "team"):
@@ -119,19 +123,20 @@ def test_a_job_continues_although_a_policy_gives_all_jobs_the_withdrawn_label(si
     assert "trainer.kubeflow.org/withdrawn" not in rest.get("jobsets", "labelled")["metadata"]["annotations"]
 
 
+@pytest.mark.together
 def test_a_job_restarts_with_an_empty_claim_after_its_claim_and_job_set_are_deleted(signalbox, rest):
     blueprint = runtime("fresh")
     job_template(blueprint)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     blueprint["spec"]["template"]["spec"]["volumeClaimPolicies"] = [
         {"retentionPolicy": {"whenDeleted": "Retain"}, "templates": [{"metadata": {"name": "data"}, "spec": SIZE}]}]
     rest.create(blueprint)
-    with a_disk(rest):
+    with a_disk(rest, "fresh"):
         rest.create(train_job("fresh", "fresh", seconds="never"))
         until_runs(rest, "fresh")
         before = rest.get("persistentvolumeclaims", "data-fresh")
         rest.delete("persistentvolumeclaims", "data-fresh")
         rest.delete("jobsets", "fresh")
-        with a_disk(rest):
+        with a_disk(rest, "fresh"):
             until_runs(rest, "fresh")
             claim = wait_for("another claim", lambda: (found := rest.get("persistentvolumeclaims", "data-fresh"))
                              and uid(found) != uid(before) and found["status"]["phase"] == "Bound" and found)

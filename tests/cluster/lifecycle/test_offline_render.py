@@ -112,6 +112,7 @@ SPECS = {
 }
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_runtime(signalbox, rest, tmp_path, name):
     fresh = train_job(f"job-{name.removesuffix('-distributed').replace('.', '-')}", name, nodes=1 if "torchtune" in name else 3,
@@ -162,6 +163,7 @@ def launcher_as_node():
     return made
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("case", ODD)
 def test_an_odd_input(signalbox, rest, tmp_path, case):
     fresh, blueprint = ODD[case]()

@@ -27,6 +27,7 @@ def quota(rest, **hard):
     wait_for("the quota", lambda: rest.get("resourcequotas", name).get("status", {}).get("used"))
 
 
+@pytest.mark.together(first=True)
 def test_a_job_without_jobs_or_pods_says_why_and_one_that_waits_for_others_does_not(signalbox, rest):
     rest.create(runtime())
     waits = two_steps("waits-for-another")

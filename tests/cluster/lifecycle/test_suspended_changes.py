@@ -2,6 +2,8 @@
 
 import contextlib
 
+import pytest
+
 from jobs import runtime, train_job
 from progress import resume, running_pods, suspend, uid, until, until_alone, until_held, until_not_created, until_runs
 from rest import wait_for
@@ -47,8 +49,9 @@ def has(obj, part):
     return obj == part
 
 
+@pytest.mark.together(first=True)
 def test_mutable_fields_of_a_suspended_job_set_are_updated_and_others_recreate_it(signalbox, rest):
-    blueprint = runtime()
+    blueprint = runtime("with-sidecar")
     template = blueprint["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     template["spec"]["containers"].append({"name": "sidecar", "image": "registry.example.com/sidecar:1"})
     rest.create(blueprint)
@@ -56,7 +59,7 @@ def test_mutable_fields_of_a_suspended_job_set_are_updated_and_others_recreate_i
     rows = {name.replace(" ", "-"): (None, change, change, None, stays) for name, (change, stays) in CHANGES.items()}
     rows |= {f"no-{name}".replace(" ", "-"): (CHANGES[name][0], pods_with(), {}, CHANGES[name][0], True) for name in FIVE}
     for name, (before, *_) in rows.items():
-        rest.create(train_job(name, suspend=True, **({"runtimePatches": [patch_of(before)]} if before else {})))
+        rest.create(train_job(name, "with-sidecar", suspend=True, **({"runtimePatches": [patch_of(before)]} if before else {})))
     old = {name: uid(until_held(rest, name)) for name in rows}
     for name, (_, after, *_) in rows.items():
         rest.patch("trainjobs", name, {"spec": {"runtimePatches": [patch_of(after)]}})
@@ -74,10 +77,11 @@ def test_mutable_fields_of_a_suspended_job_set_are_updated_and_others_recreate_i
 
 
 @contextlib.contextmanager
-def a_disk(rest):
-    """Creates a volume for the claim of storing()."""
+def a_disk(rest, job):
+    """Creates a volume for the claim "data" of that TrainJob."""
     disk = rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
-        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"}}})
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"},
+        "claimRef": {"namespace": rest.namespace, "name": f"data-{job}"}}})
     yield
     rest.delete("persistentvolumes", disk["metadata"]["name"])
 
@@ -93,9 +97,10 @@ def storing():
     return made
 
 
+@pytest.mark.together
 def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(signalbox, rest):
     rest.create(storing())
-    with a_disk(rest):
+    with a_disk(rest, "keeper"):
         rest.create(train_job("keeper", "storing", suspend=True))
         before = until_held(rest, "keeper")
         # A default that makes the live list differ from the applied one.
@@ -107,6 +112,7 @@ def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(sig
         assert after["spec"]["volumeClaimPolicies"] == before["spec"]["volumeClaimPolicies"]
 
 
+@pytest.mark.together
 def test_volume_claims_of_a_job_that_never_ran_block_no_change(signalbox, rest):
     def labelled(name):
         return [patch_of({"template": {"spec": {"template": {"metadata": {"labels": {name: "x"}}}}}})]
@@ -134,9 +140,10 @@ def affinity_patch():
     return {**patch_of(CHANGES["affinity"][0]), "manager": "signalbox.test/affinity"}
 
 
+@pytest.mark.together
 def test_volume_claims_of_a_job_that_has_run_are_not_deleted_for_a_change(signalbox, rest):
     rest.create(storing())
-    with a_disk(rest):
+    with a_disk(rest, "valuable"):
         rest.create(train_job("valuable", "storing", seconds="never"))
         until_runs(rest, "valuable")
         before = uid(rest.get("jobsets", "valuable"))
@@ -149,6 +156,7 @@ def test_volume_claims_of_a_job_that_has_run_are_not_deleted_for_a_change(signal
         assert uid(rest.get("jobsets", "valuable")) == before
 
 
+@pytest.mark.together
 def test_fields_that_others_add_to_a_suspended_job_set_do_not_recreate_it(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("guest", suspend=True))
@@ -200,6 +208,7 @@ def test_entries_that_others_add_to_node_selector_and_tolerations_stay(signalbox
     assert uid(rest.get("jobsets", "shared")) == before
 
 
+@pytest.mark.together
 def test_withdrawn_fields_are_removed_also_where_others_have_written(signalbox, rest):
     rest.create(runtime())
     ours = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/hostname": "node-1"},
@@ -218,6 +227,7 @@ def test_withdrawn_fields_are_removed_also_where_others_have_written(signalbox, 
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
 
 
+@pytest.mark.together
 def test_a_label_withdrawn_from_a_suspended_job_set_is_gone_from_its_pods(signalbox, rest):
     rest.create(runtime())
     labelled = patch_of({"template": {"spec": {"template": {"metadata": {"labels": {"example.com/ours": "yes"}}}}}})

@@ -125,6 +125,7 @@ def test_the_cleanup_after_a_deadline_is_retried_until_the_job_set_is_gone_and_r
 # Times to live
 
 
+@pytest.mark.together
 def test_a_deadline_and_a_ttl_work_together(signalbox, rest):
     rest.create(runtime("both", ttlSecondsAfterFinished=1))
     rest.create(train_job("brief", "both", seconds="never", activeDeadlineSeconds=2))

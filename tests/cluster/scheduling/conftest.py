@@ -2,6 +2,7 @@
 
 import pytest
 
+import devices
 from acceptance import submit_all
 from gangs import GROUPS, install_pod_groups, said_of
 from rest import wait_for
@@ -25,3 +26,9 @@ def pod_groups(before_pod_groups, admin):
 @pytest.fixture(scope="session")
 def accepted(installed, admin, pod_groups):
     return submit_all(admin)
+
+
+@pytest.fixture(scope="session")
+def models(admin):
+    """Invented devices of two models."""
+    devices.install(admin, "a100", "h100")

@@ -11,13 +11,7 @@ from progress import pods, resume, running_pods, suspend, until_held
 from rest import wait_for
 
 
-@pytest.fixture(scope="module")
-def models(admin):
-    devices.install(admin, "a100", "h100")
-
-
-@pytest.fixture
-def templates(models, rest):
+def create_templates(rest):
     """Makes a template of claims in the test's namespace for each model."""
     for model in ("a100", "h100"):
         devices.create_template(rest, model)
@@ -50,7 +44,9 @@ def runs_on(rest, name, model, count):
              lambda: len(running_pods(rest, name)) == count and models_of(rest) == [model] * count, timeout=60)
 
 
-def test_a_suspended_job_swaps_its_claims_and_runs_on_the_other_devices(signalbox, rest, templates):
+@pytest.mark.together
+def test_a_suspended_job_swaps_its_claims_and_runs_on_the_other_devices(signalbox, rest, models):
+    create_templates(rest)
     rest.create(runtime("swapping"))
     job = train_job("swapping", "swapping", nodes=2, seconds="never")
     job["spec"]["runtimePatches"].append(patch_with("a100"))
@@ -71,7 +67,9 @@ def test_a_suspended_job_swaps_its_claims_and_runs_on_the_other_devices(signalbo
         assert pod["spec"]["containers"][0]["resources"]["claims"] == [{"name": "h100"}]
 
 
-def test_a_job_keeps_the_claims_of_the_runtime_that_it_began_with(signalbox, rest, templates):
+@pytest.mark.together
+def test_a_job_keeps_the_claims_of_the_runtime_that_it_began_with(signalbox, rest, models):
+    create_templates(rest)
     first = rest.create(claiming_runtime("replaced-claims", "a100"))
     rest.create(train_job("keeping", "replaced-claims", seconds="never"))
     runs_on(rest, "keeping", "a100", 1)
@@ -88,6 +86,7 @@ def test_a_job_keeps_the_claims_of_the_runtime_that_it_began_with(signalbox, res
     runs_on(rest, "beginning", "h100", 1)
 
 
+@pytest.mark.together
 def test_gpus_behind_claims_are_counted(signalbox, rest):
     rest.request("POST", "/apis/resource.k8s.io/v1/deviceclasses", {
         "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},

@@ -1,5 +1,7 @@
 """Elastic PyTorch with the real controllers of JobSet and of Jobs. test_launchers.py has torchrun itself."""
 
+import pytest
+
 from jobs import runtime, train_job
 from progress import delete_jobs, running_pods, uid, until
 from rest import true_conditions, wait_for
@@ -18,6 +20,7 @@ def end(rest, pods, phase, conditions=()):
             "phase": phase, "conditions": [*pod["status"].get("conditions", []), *conditions]}}, subresource="status")
 
 
+@pytest.mark.together
 def test_a_lost_node_comes_back_and_the_least_nodes_complete_the_job(signalbox, rest):
     elastic = runtime("elastic", ml_policy={"torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 4, "maxRestarts": 1}}})
     del elastic["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["backoffLimit"]

@@ -80,6 +80,7 @@ def test_keys_are_made_once_outlive_suspension_and_the_reconciler_and_are_not_lo
     assert [part for part in parts_of(secret) if part in log] == []
 
 
+@pytest.mark.together
 def test_the_host_file_is_restored_and_metadata_of_others_stays(signalbox, rest):
     def host_file():
         return rest.get("configmaps", "edited-mpi-hostfile")
@@ -93,6 +94,7 @@ def test_the_host_file_is_restored_and_metadata_of_others_stays(signalbox, rest)
     assert host_file()["metadata"]["labels"] == {"example.com/theirs": "yes"}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("framework", SECRETS)
 def test_a_secret_of_another_owner_is_neither_used_nor_changed(signalbox, rest, framework):
     name = SECRETS[framework].format("robbed")
@@ -125,6 +127,7 @@ def launcher_of(rest, name):
     return environment, host_file, {item["path"]: secret[item["key"]] for item in volume["items"]}
 
 
+@pytest.mark.together
 def test_openssh_accepts_the_key_pair(signalbox, rest, tmp_path):
     create(rest, "mpi", "keyed")
     _, _, keys = launcher_of(rest, "keyed")
@@ -146,6 +149,7 @@ LAUNCHERS = [
 ]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("implementation,program,rank", LAUNCHERS, ids=[row[0] for row in LAUNCHERS])
 def test_a_real_launcher_starts_processes_on_the_hosts_of_its_file(signalbox, rest, tmp_path, implementation, program, rank):
     name = implementation.lower()
@@ -203,6 +207,7 @@ def exchange(context, server_key, client_key, trusted):
         return server.recv() if server.poll(1000 if trusted != server_key["public-key"] else 10000) else None
 
 
+@pytest.mark.together
 def test_zeromq_accepts_the_curve_certificate(signalbox, rest):
     create(rest, "flux", "brokers")
     create(rest, "flux", "others")

@@ -55,6 +55,7 @@ def test_a_private_key_of_the_test_bed_in_a_log_is_found(tmp_path):
     assert len(watch.found) == 1
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("runtime", FRAMEWORKS)
 def test_generated_keys_are_searched_for_even_after_they_are_deleted(signalbox, rest, cluster, runtime):
     name = runtime.split("-")[0]
@@ -78,6 +79,7 @@ def test_secrets_of_users_and_tokens_of_programs_are_searched_for(signalbox, res
         assert token in held
 
 
+@pytest.mark.together
 def test_values_of_a_conflicting_secret_are_not_logged(signalbox, rest, cluster):
     rest.request("POST", rest.path("secrets"), {
         "metadata": {"name": "taken-mpi-ssh-auth"}, "stringData": {"password": "planted-in-the-way"}})

@@ -1,11 +1,15 @@
-"""Most tests here use an API server with Signalbox's CRDs alone: `plane`, `rest`, `installed`. Others use `cluster`, with controllers."""
+"""Most tests here use an API server with Signalbox's CRDs alone: `plane`, `rest`, `installed`. Others use `cluster`, with controllers, or
+`empty_plane`, on which nothing is installed."""
 
+import functools
 import json
 
 import pytest
 
 from controlplane import ControlPlane
-from schema_server import installed, namespaces, plane, rest  # noqa: F401
+from emptied import emptied
+from overlays import with_progress
+from schema_server import ROOT, build, by_name, installed, namespaces, plane, rest  # noqa: F401
 
 # As on Google's clusters: Pods of this priority class need a quota that names it.
 LIMITED = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [{
@@ -22,3 +26,27 @@ def cluster(request, tmp_path_factory):
     with ControlPlane(api_server_options=["--admission-control-config-file", file]) as control_plane:
         yield control_plane
         control_plane.keep_logs = request.session.testsfailed > 0
+
+
+@pytest.fixture(scope="session")
+def plane_to_empty():
+    with ControlPlane(lean=True) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture
+def empty_plane(plane_to_empty):
+    """An API server without anything of Signalbox or Kubeflow Trainer."""
+    with emptied(plane_to_empty):
+        yield plane_to_empty
+
+
+@pytest.fixture(scope="session")
+def and_progress(plane, tmp_path_factory):
+    """Returns the objects of an overlay to which component progress is added, by kind and name."""
+    directory = tmp_path_factory.mktemp("progress")
+
+    @functools.cache
+    def folder(name):
+        return with_progress(ROOT / "manifests" / "overlays" / name, directory)
+    return lambda name: by_name(build(plane, folder(name)))

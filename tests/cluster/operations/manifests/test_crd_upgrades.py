@@ -10,7 +10,7 @@ import pytest
 import schemas
 import yaml
 
-from schema_server import ROOT, ApiError, ControlPlane, Rest, is_served, wait_for
+from schema_server import ROOT, ApiError, Rest, is_served, wait_for
 
 KINDS = ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]
 PROMISED = yaml.safe_load((ROOT / "tests" / "data" / "crds" / "promised.yaml").read_text())
@@ -160,16 +160,9 @@ def without(fields, unknown):
     return {key: value for key, value in shown(fields).items() if is_known(*key)}
 
 
-@pytest.fixture(scope="module")
-def bare_plane():
-    """An API server without anything of Signalbox."""
-    with ControlPlane(lean=True) as plane:
-        yield plane
-
-
 @pytest.mark.parametrize("other, unknown", OTHERS.values(), ids=OTHERS)
-def test_objects_outlive_a_change_of_the_crds_and_the_way_back(bare_plane, other, unknown):
-    cluster = Cluster(bare_plane)
+def test_objects_outlive_a_change_of_the_crds_and_the_way_back(empty_plane, other, unknown):
+    cluster = Cluster(empty_plane)
     name = other.__name__.replace("_", "-")
     # The other CRDs store objects first: Signalbox's CRDs show all of their fields.
     cluster.apply(other)
@@ -199,8 +192,8 @@ def test_objects_outlive_a_change_of_the_crds_and_the_way_back(bare_plane, other
         cluster.write(f"{name}-{each}")
 
 
-def test_a_runtime_with_an_mpi_implementation_that_the_original_lacks_stays_and_can_be_labelled(bare_plane):
-    cluster = Cluster(bare_plane)
+def test_a_runtime_with_an_mpi_implementation_that_the_original_lacks_stays_and_can_be_labelled(empty_plane):
+    cluster = Cluster(empty_plane)
     cluster.apply(ours)
     spec = copy.deepcopy(RUNTIME) | {"mlPolicy": {"numNodes": 1, "mpi": {"mpiImplementation": "Intel"}}}
     path = PATHS["clustertrainingruntimes"]

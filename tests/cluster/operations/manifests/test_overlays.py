@@ -10,7 +10,6 @@ import yaml
 from schema_server import ROOT, build, by_name
 from controlplane.binaries import CRDS_OF_OTHERS, crds_of_others
 from deployment import write_overlay
-from overlays import with_progress
 
 OVERLAYS = ROOT / "manifests" / "overlays"
 NEED_OTHERS = ("cert-manager", "prometheus")  # their CRDs must be installed
@@ -158,8 +157,8 @@ def test_pods_reach_the_service_of_progress_by_the_reconciler_s_defaults(overlay
 
 
 @pytest.mark.parametrize("name", [name for name in (*INSTALLABLE, *NEED_OTHERS) if name not in ("progress", "namespaced")])
-def test_progress_can_be_added_to_every_overlay(plane, installed, others, overlay, tmp_path, name):
-    objects = by_name(build(plane, with_progress(OVERLAYS / name, tmp_path)))
+def test_progress_can_be_added_to_every_overlay(plane, installed, others, overlay, and_progress, name):
+    objects = and_progress(name)
     webhook, progress = (deployment(objects, program) for program in ("webhook", "progress"))
     assert overlay(name).keys() <= objects.keys()
     # What an overlay changes of Deployments and policies, it changes of this one as well.
@@ -175,8 +174,8 @@ def test_progress_can_be_added_to_every_overlay(plane, installed, others, overla
     assert (run.returncode, run.stderr) == (0, "")
 
 
-def test_cert_manager_issues_the_secret_that_the_server_of_progress_mounts(plane, tmp_path):
-    objects = by_name(build(plane, with_progress(OVERLAYS / "cert-manager", tmp_path)))
+def test_cert_manager_issues_the_secret_that_the_server_of_progress_mounts(and_progress):
+    objects = and_progress("cert-manager")
     volume, = deployment(objects, "progress")["template"]["spec"]["volumes"]
     certificate = objects["Certificate", "signalbox-progress-cert"]["spec"]
     assert certificate["secretName"] == volume["secret"]["secretName"] == "signalbox-progress-cert"

@@ -1,6 +1,7 @@
 """The output of scripts/release: one file for each overlay, and a Helm chart with the same objects."""
 
 import argparse
+import functools
 import json
 import runpy
 import shutil
@@ -10,7 +11,6 @@ import pytest
 
 from artifacts import SOURCES
 from deployment import write_overlay
-from overlays import with_progress
 from schema_server import ROOT, build, by_name, load_all
 from controlplane import binaries
 
@@ -49,11 +49,12 @@ def helm(tmp_path_factory):
 @pytest.fixture(scope="session")
 def template(helm, chart):
     """Returns the chart's objects for these options."""
-    def objects(*options):
+    @functools.cache
+    def rendered(options):
         run = helm("template", "signalbox", chart, *options)
         assert run.returncode == 0, run.stderr
-        return by_name(load_all(run.stdout))
-    return objects
+        return run.stdout
+    return lambda *options: by_name(load_all(rendered(options)))
 
 
 def of_overlay(plane, name):
@@ -136,8 +137,8 @@ def test_namespaces_limit_every_overlay_and_leave_the_rest_of_it_alone(template,
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
-def test_the_chart_adds_progress_to_each_overlay(plane, template, tmp_path, name):
-    objects = by_name(build(plane, with_progress(ROOT / "manifests" / "overlays" / name, tmp_path)))
+def test_the_chart_adds_progress_to_each_overlay(template, and_progress, name):
+    objects = and_progress(name)
     made = without_policy(template("--set", f"overlay={name},progress.enabled=true"))
     for (kind, _), obj in made.items():
         for container in obj["spec"]["template"]["spec"]["containers"] if kind == "Deployment" else []:

@@ -4,10 +4,10 @@ scheduler and controllers, on clusters where some nodes do not accept every Pod.
 import json
 
 import pytest
-import yaml
 
 from deployment import NAMESPACE, ROOT
 from rest import ApiError, Rest, wait_for
+from schema_server import build
 
 PROGRAMS = ("webhook", "reconciler")
 TAINT = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
@@ -30,16 +30,22 @@ def use_nodes(rest, count):
         rest.patch("nodes", f"node-{number + 1}", {"spec": {"unschedulable": None, "taints": [TAINT] if number >= count else None}})
 
 
-def install(cluster, overlay):
-    objects = [each for each in yaml.load_all(cluster.kubectl("kustomize", ROOT / "manifests" / "overlays" / overlay), Loader=yaml.CSafeLoader)
+def install(cluster, rest, overlay):
+    objects = [each for each in build(cluster, ROOT / "manifests" / "overlays" / overlay)
                if each["kind"] in ("Namespace", "ServiceAccount", "Deployment", "PodDisruptionBudget", "ResourceQuota")]
     cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    rolled_out(cluster)
+    rolled_out(rest)
 
 
-def rolled_out(cluster):
+def rolled_out(rest):
+    """Waits as `kubectl rollout status` does."""
+    def is_rolled_out(program):
+        found = rest.request("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/signalbox-{program}")
+        status = found.get("status", {})
+        counts = {status.get(name, 0) for name in ("replicas", "updatedReplicas", "availableReplicas")}
+        return status.get("observedGeneration", 0) >= found["metadata"]["generation"] and counts == {found["spec"]["replicas"]}
     for program in PROGRAMS:
-        cluster.kubectl("rollout", "status", "-n", NAMESPACE, f"deployment/signalbox-{program}", "--timeout=60s")
+        wait_for(f"{program} to be rolled out", lambda program=program: is_rolled_out(program), timeout=60)
 
 
 def pods(rest, program):
@@ -80,10 +86,9 @@ def drain(rest, node):
                                              ("high-availability", 1), ("single-node", 1)])
 def test_an_overlay_is_installed_rolled_out_and_drained_on_few_nodes(cluster, rest, overlay, usable):
     use_nodes(rest, usable)
-    install(cluster, overlay)
-    for program in PROGRAMS:
-        cluster.kubectl("rollout", "restart", "-n", NAMESPACE, f"deployment/signalbox-{program}")
-    rolled_out(cluster)
+    install(cluster, rest, overlay)
+    cluster.kubectl("rollout", "restart", "-n", NAMESPACE, *(f"deployment/signalbox-{program}" for program in PROGRAMS))
+    rolled_out(rest)
     if overlay == "high-availability":
         for program, replicas in (("webhook", 3), ("reconciler", 2)):
             wait_for("the former Pods to be deleted", lambda: len(pods(rest, program)) == replicas)
@@ -92,13 +97,13 @@ def test_an_overlay_is_installed_rolled_out_and_drained_on_few_nodes(cluster, re
     if usable > 1:
         for number in range(usable):
             drain(rest, f"node-{number + 1}")
-            rolled_out(cluster)
+            rolled_out(rest)
             rest.patch("nodes", f"node-{number + 1}", {"spec": {"unschedulable": None}})
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_pods_that_are_not_ready_do_not_hold_up_a_drain(cluster, rest, program):
-    install(cluster, "self-signed")
+    install(cluster, rest, "self-signed")
     for pod in pods(rest, program):
         conditions = [{"type": kind, "status": "False"} for kind in ("Ready", "ContainersReady")]
         rest.request("PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/status",

@@ -8,7 +8,7 @@ import re
 import pytest
 import yaml
 
-from schema_server import ROOT, ControlPlane, Rest, build, follow, is_served, wait_for
+from schema_server import ROOT, Rest, build, follow, is_served, wait_for
 from test_crd_upgrades import KINDS, ours, the_originals
 from test_release import VERSION, chart, helm, release  # noqa: F401
 
@@ -160,19 +160,13 @@ class Site:
                 if re.search("trainer|jobset", each["metadata"]["name"])}
 
 
-@pytest.fixture
-def bare_plane():
-    with ControlPlane(lean=True) as plane:
-        yield plane
-
-
 WAYS = [("client-side", "kubeflow-system", "kubectl"), ("server-side", "kubeflow", "kubectl"), ("helm", "kubeflow-system", "kubectl"),
         ("helm", "training", "helm")]
 
 
 @pytest.mark.parametrize("way, namespace, ours_by", WAYS, ids=["-".join(each) for each in WAYS])
-def test_the_guide_takes_over_from_the_original(bare_plane, helm, chart, tmp_path, way, namespace, ours_by):  # noqa: F811
-    site = Site(bare_plane, namespace, tmp_path, helm)
+def test_the_guide_takes_over_from_the_original(empty_plane, helm, chart, tmp_path, way, namespace, ours_by):  # noqa: F811
+    site = Site(empty_plane, namespace, tmp_path, helm)
     site.install(way)
     site.use()
     before = site.users_objects()
@@ -196,7 +190,7 @@ def test_the_guide_takes_over_from_the_original(bare_plane, helm, chart, tmp_pat
     assert site.users_objects() == before
 
     # Objects with Signalbox's names have Signalbox's members, and nothing else.
-    wanted = {(each["kind"], each["metadata"]["name"]): each for each in build(bare_plane, ROOT / "manifests" / "overlays" / "self-signed")}
+    wanted = {(each["kind"], each["metadata"]["name"]): each for each in build(empty_plane, ROOT / "manifests" / "overlays" / "self-signed")}
     for plural, name in CONFIGURATIONS.items():
         stored = site.rest.request("GET", f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}")
         for each in stored["webhooks"]:

@@ -7,19 +7,11 @@ import subprocess
 import pytest
 
 from schema_server import ROOT, follow, is_served
-from controlplane import ControlPlane
 from rest import Rest, wait_for
 from test_release import VERSION, helm, release, chart  # noqa: F401
 
 OVERLAY = ROOT / "manifests" / "overlays" / "self-signed"
 FOUNDATION = "app.kubernetes.io/component=foundation"
-
-
-@pytest.fixture
-def empty_plane():
-    """An API server without anything of Signalbox."""
-    with ControlPlane(lean=True) as plane:
-        yield plane
 
 
 @pytest.fixture

@@ -1,0 +1,37 @@
+"""scripts/demo as a process, with the programs under test."""
+
+import os
+import signal
+import subprocess
+import time
+
+from paths import ROOT
+
+COMMAND = ["/usr/bin/python3", "-B", ROOT / "scripts" / "lib" / "demo.py", "--binaries", os.environ["SIGNALBOX_BIN_DIR"]]
+
+
+class Demo:
+    """A running demo that stays after its stories. A context manager."""
+
+    def __init__(self, directory):
+        self._out, self._errors = directory / "out", directory / "errors"
+        self._began = time.time()
+        with open(self._out, "w") as out, open(self._errors, "w") as errors:
+            self.process = subprocess.Popen([*COMMAND, "--keep"], stdout=out, stderr=errors)
+
+    def text(self):
+        return self._out.read_text() + self._errors.read_text()
+
+    def seconds(self):
+        """Returns the time from its start to its last line."""
+        return self._out.stat().st_mtime - self._began
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(60)
+        finally:
+            self.process.kill()
