@@ -4,7 +4,6 @@
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <thread>
@@ -13,7 +12,7 @@
 #include "certificate/stand_in.hpp"
 #include "net/process/task_group.hpp"
 #include "net/process/timer.hpp"
-#include "progress/availability.hpp"
+#include "progress/lease_keeper.hpp"
 #include "progress/report_handler.hpp"
 #include "progress/wire.hpp"
 
@@ -28,7 +27,6 @@ constexpr auto between_gauges = 1s;
 // Without an answer of the API server for so long this replica cannot write.
 constexpr auto answers_last = 30s;
 constexpr auto longest_body = 10s;
-constexpr auto longest_request = 5s;
 // Of the 25 s of net::Supervisor. Answers take 2 s for tokens, 4 s each for reads, 4 s for a write at worst;
 // clients give up after 5 s.
 constexpr auto drain_time = 9s;
@@ -97,8 +95,7 @@ private:
                                                           std::size_t connections);
     api::Result<> open_certificate();
     void start_loop(const char* name, net::Task<> loop);
-    net::Task<> keep_in_touch();
-    net::Async<> renew_lease();
+    progress::LeaseKeeper::State lease_state();
     net::Task<> show_gauges();
 
     const Settings& settings_;
@@ -109,7 +106,7 @@ private:
     std::unique_ptr<kube::ApiServer> server_ = {};
     std::optional<ProgressCertificateRotator> rotator_ = {};  // or the files
     std::unique_ptr<kube::ApiServer> reviews_ = {};
-    api::ObjectKey lease_ = {};  // without a namespace: none
+    std::optional<progress::LeaseKeeper> lease_ = {};
     std::atomic<std::int64_t> answered_at_ = 0;
     progress::Schedule schedule_;
     progress::Metrics metrics_;
@@ -141,7 +138,8 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
     if (!reviews) return reviews.error();
     reviews_ = std::move(*reviews);
     if (auto opened = open_certificate(); !opened) return opened.error();
-    lease_ = {.ns = config.ns, .name = lease_name};
+    lease_.emplace(*server_, *clock_, tools_.log, api::ObjectKey{.ns = config.ns, .name = lease_name},
+                   [this] { return lease_state(); });
 
     const auto executor = context_.get_executor();
     const progress::PodAuthenticator::Limits limits = {
@@ -172,7 +170,7 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
     else
         start_loop("watch of the certificate for progress",
                    net::follow(*files_, certificate_poll_interval, tools_.log));
-    start_loop("Lease of progress", keep_in_touch());
+    start_loop("Lease of progress", lease_->run());
     start_loop("gauges of progress", show_gauges());
     start_loop("watch of the event loop of progress", tools_.loop_gaps.watch());
     thread_ = std::thread([this] {
@@ -215,34 +213,11 @@ net::Task<> ProgressServer::Impl::watch() {
     while (!has_failed_) co_await net::sleep_for(1s);
 }
 
-// The Lease is written only while this replica accepts reports and can store them. Reading it shows whether
-// the API server answers.
-net::Task<> ProgressServer::Impl::keep_in_touch() {
-    using namespace asio::experimental::awaitable_operators;
-    for (;;) {
-        const auto began = clock_->now();
-        const auto renewed = co_await (renew_lease() || clock_->sleep_until(began + longest_request));
-        (void)renewed;
-        co_await clock_->sleep_until(began + progress::availability_renewed_every);
-    }
-}
-
-net::Async<> ProgressServer::Impl::renew_lease() {
-    kube::Request read =
-        lease_.ns.empty() ? kube::Request{.target = "/version"} : kube::get(kube::resources::leases, lease_);
-    const auto found = co_await kube::fetch(*server_, std::move(read));
-    const bool missing = !found && found.error().code == api::Errc::not_found;
-    if ((!found && !missing) || lease_.ns.empty()) co_return api::Result<>();
-    if (!vouches_ || !has_certificate() || !writer_->writes_work()) co_return api::Result<>();
-    const bool reports_wait =
-        schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_vouched_wait;
-    auto write = progress::renewal(lease_, missing ? api::Json() : *found, reports_wait, clock_->wall());
-    if (!write) co_return api::Result<>();
-    const auto written = co_await server_->send(std::move(*write));
-    // Another replica may have written it first.
-    if (!written && tools_.log.enabled(net::LogLevel::debug))
-        tools_.log.debug("the Lease was not renewed", {{"error", written.error()}});
-    co_return api::Result<>();
+// This replica vouches for availability while it accepts reports and can store them.
+progress::LeaseKeeper::State ProgressServer::Impl::lease_state() {
+    return {.vouches = vouches_ && has_certificate() && writer_->writes_work(),
+            .reports_wait =
+                schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_vouched_wait};
 }
 
 net::Task<> ProgressServer::Impl::show_gauges() {
