@@ -55,14 +55,22 @@ class Parts:
     def add(self, name, seconds, minutes=None):
         self._rows.append((name, seconds, minutes or BUDGETS.get(name)))
 
-    def table(self, slow=None):
-        """Returns the table with its warnings. slow: {part: a text about its slowest tests}."""
+    def table(self, slow=None, busy=None):
+        """Returns the table with its warnings. slow: {part: a text about its slowest tests}. busy: the share of the cores that was used."""
         lines = ["", f"{'part':34} {'took':>8} {'budget':>8}"]
         lines += [f"{name:34} {seconds:6.0f} s " + (f"{60 * minutes:6.0f} s" if minutes else "") for name, seconds, minutes in self._rows]
-        lines += [f"{'everything':34} {time.time() - self._began:6.0f} s", ""]
+        lines += [f"{'everything':34} {time.time() - self._began:6.0f} s"]
+        # Where cores are idle, tests wait; otherwise only less work is quicker.
+        lines += [f"the cores were busy for {busy:.0%} of the tests' time" if busy is not None else "", ""]
         lines += [f"warning: {name} took {seconds:.0f} s, more than twice its {60 * minutes:.0f} s{(slow or {}).get(name, '')}"
                   for name, seconds, minutes in self._rows if minutes and seconds > 2 * 60 * minutes]
         return "\n".join(lines)
+
+
+def cpu_times():
+    """Returns the time that all cores have worked, and all of their time, in the kernel's ticks."""
+    ticks = [int(word) for word in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
 
 
 def run(*command, **options):
@@ -117,7 +125,7 @@ def ctest(parts, tests, chosen, jobs):
     """Runs the tests and returns the exit status. ctest's count of them is printed last."""
     selection = ["-R", "^(" + "|".join(re.escape(test.name) for test in chosen) + ")$"] if len(chosen) < len(tests) else []
     command = ["ctest", "--test-dir", str(DEV), "--output-on-failure", "--no-label-summary", "--no-tests=error", "-j", str(jobs), *selection]
-    took, held = {}, []
+    took, held, before = {}, [], cpu_times()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
         for line in running.stdout:
             if found := RESULT.match(line):
@@ -126,6 +134,7 @@ def ctest(parts, tests, chosen, jobs):
                 held.append(line)
             else:
                 print(line, end="", flush=True)
+    worked, passed = (now - then for now, then in zip(cpu_times(), before))
     small = {}
     for test in chosen:
         if test.minutes and test.part != "fuzz":
@@ -136,7 +145,7 @@ def ctest(parts, tests, chosen, jobs):
         parts.add(f"{part} (sum)", seconds)
     slow = slowest((DEV / "Testing" / "Temporary" / "LastTest.log").read_text(errors="replace"))
     print(parts.table(slow | {f"{part} (sum)": "".join(slow.get(test.name, "") for test in chosen if test.part == part)
-                              for part in small}), flush=True)
+                              for part in small}, worked / max(1, passed)), flush=True)
     print("".join(held), end="", flush=True)
     return running.returncode
 

@@ -46,7 +46,8 @@ def test_a_part_over_twice_its_budget_is_named_with_its_slowest_tests():
     parts = gate.Parts(0)
     parts.add("cluster.docs", 33, 0.25)
     parts.add("unit.merge", 3, 1)
-    lines = parts.table(gate.slowest(LOG)).splitlines()
+    lines = parts.table(gate.slowest(LOG), 0.5).splitlines()
+    assert "the cores were busy for 50% of the tests' time" in lines
     assert lines[-3:] == ["warning: cluster.docs took 33 s, more than twice its 15 s", "      20.5 s  tests/a.py::test_b[c d]",
                           "      12.3 s  tests/a.py::test_b[c d]"]
     assert gate.slowest(LOG)["unit.merge"] == "\n       1.2 s  a case"
