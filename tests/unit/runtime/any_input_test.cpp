@@ -281,13 +281,14 @@ TEST_CASE("twelve thousand claims are refused as too many, or as wrong, in time"
     Json runtime = runtime_with("xgboost"), job = train_job();
     Json claims = Json::array(), references = Json::array(), more = Json::array();
     std::vector<Json> observed;
+    const Json one_gpu = tree(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {namespace: ns}, "
+        "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}");
     for (int i = 0; i < many; ++i) {
         const std::string name = "c" + std::to_string(i);
         claims.push_back(Json::object({{"name", name}, {"resourceClaimName", name}}));
         (i % 2 == 0 ? references : more).push_back(Json::object({{"name", name}}));
-        Json claim = tree(
-            "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {namespace: ns}, "
-            "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}");
+        Json claim = one_gpu;
         claim["metadata"]["name"] = name;
         observed.push_back(std::move(claim));
     }
