@@ -3,8 +3,9 @@
 import contextlib
 import json
 
-from rest import Rest
+from rest import Rest, wait_for
 
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _KINDS = ("mutatingwebhookconfigurations,validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings,"
           "customresourcedefinitions,clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,deployments,services,configmaps,"
           "secrets,leases,networkpolicies,poddisruptionbudgets,resourcequotas,namespaces")
@@ -21,6 +22,9 @@ def emptied(plane):
         spaces = [each["metadata"]["name"] for each in made if each["kind"] == "Namespace"]
         _delete(plane, [each for each in made if each["kind"] != "Namespace"])
         client = Rest(plane.kubeconfig)
+        # Only these have a finalizer, by which their objects go first.
+        kinds = {each["metadata"]["name"] for each in made if each["kind"] == "CustomResourceDefinition"}
+        wait_for("the kinds to go", lambda: not kinds & {each["metadata"]["name"] for each in client.request("GET", _CRDS)["items"]})
         for name in spaces:
             client.delete("namespaces", name)
             # Without the controller that would do it once the namespace is empty.
@@ -36,4 +40,5 @@ def _delete(plane, objects):
     named = [{"apiVersion": each["apiVersion"], "kind": each["kind"],
               "metadata": {key: value for key, value in each["metadata"].items() if key in ("name", "namespace")}} for each in objects]
     if named:
-        plane.kubectl("delete", "--ignore-not-found", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))
+        plane.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-",
+                      input=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))
