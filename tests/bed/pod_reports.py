@@ -32,11 +32,24 @@ def ca_of(secret):
 
 def token_of(rest, pod, audience, account="default"):
     """Returns a token as the kubelet puts it into the Pod's volume."""
-    meta = pod["metadata"]
-    path = rest.path("serviceaccounts", account, meta["namespace"]) + "/token"
-    bound = {"kind": "Pod", "apiVersion": "v1", "name": meta["name"], "uid": meta["uid"]}
-    return rest.request("POST", path, {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {
-        "audiences": [audience], "expirationSeconds": 3600, "boundObjectRef": bound}})["status"]["token"]
+    path = rest.path("serviceaccounts", account, pod["metadata"]["namespace"]) + "/token"
+    return rest.request("POST", path, bound_token_request(pod, audience))["status"]["token"]
+
+
+def pod_of(name, job_set):
+    """Returns a Pod of that JobSet, as the Job controller makes it."""
+    return {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "node", "image": "any"}]}, "metadata": {
+        "name": name, "namespace": job_set["metadata"]["namespace"],
+        "labels": {"jobset.sigs.k8s.io/jobset-uid": job_set["metadata"]["uid"]},
+        "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "any", "uid": job_set["metadata"]["uid"],
+                             "controller": True}]}}
+
+
+def bound_token_request(pod, audience):
+    """Returns the TokenRequest by which the kubelet asks for the token of the Pod's volume."""
+    bound = {"kind": "Pod", "apiVersion": "v1", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+    return {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {
+        "audiences": [audience], "expirationSeconds": 3600, "boundObjectRef": bound}}
 
 
 def make_pod(rest, job):
@@ -50,11 +63,7 @@ def make_pod(rest, job):
         rest.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": meta["namespace"]}})
     except ApiError as error:
         assert error.code == 409
-    pod = rest.create({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "node", "image": "any"}]}, "metadata": {
-        "name": f"{meta['name']}-0", "namespace": meta["namespace"],
-        "labels": {"jobset.sigs.k8s.io/jobset-uid": job_set["metadata"]["uid"]},
-        "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "any", "uid": job_set["metadata"]["uid"],
-                             "controller": True}]}})
+    pod = rest.create(pod_of(f"{meta['name']}-0", job_set))
     return token_of(rest, pod, audience_of(meta["namespace"], meta["name"]))
 
 

@@ -11,6 +11,8 @@ import yaml
 import pod_reports
 from deployment import NAMESPACE, Program
 from paths import ROOT
+from progress import running_pods
+from rest import wait_for
 
 COMPONENT = ROOT / "manifests" / "components" / "progress"
 GATE = "--feature-gates=TrainJobStatus=true"
@@ -40,6 +42,11 @@ def running(cluster, binaries, *options, log="progress.log"):
     finally:
         problems = program.stop()
     assert problems == []
+
+
+def running_pod(rest, job="training", but=""):
+    """Returns a running Pod of the TrainJob that has another name than `but`."""
+    return wait_for(f"a Pod of {job}", lambda: [pod for pod in running_pods(rest, job) if pod["metadata"]["name"] != but], 60)[0]
 
 
 def run(script, rest, pod, server, directory):

@@ -38,12 +38,15 @@ class ApiServer(ScriptedApiServer):
         self.versions = {}
         self.writes = []
         self.fields = set()  # of the status, that writes had
+        self.is_silent = False  # whether every answer waits until it is not
         self.error_status = None  # the status of every write, if set
         self.delay = 0
         self.reviews = 0
         self.secret = None
 
     def answer(self, request, url, body):
+        while self.is_silent and not self.ended.wait(0.02):
+            pass
         name = url.path.split("/")[-1]
         if url.path == SECRET:
             return self.secret_request(request, json.loads(body) if body else None)
@@ -76,6 +79,15 @@ class ApiServer(ScriptedApiServer):
             return self.send(request, 409, {"kind": "Status", "code": 409, "reason": "Conflict"})
         self.secret = {**sent, "metadata": {**sent["metadata"], "resourceVersion": str(int(version or 0) + 1)}}
         return self.send(request, 200, self.secret)
+
+    def secret_member(self, name):
+        return base64.b64decode(self.secret["data"][name]).decode()
+
+    def change_secret(self, **members):
+        """Writes members of the stored Secret, as another client would."""
+        meta = self.secret["metadata"]
+        self.secret = {**self.secret, "metadata": {**meta, "resourceVersion": str(int(meta["resourceVersion"]) + 1)}, "data": {
+            **self.secret["data"], **{name: base64.b64encode(text.encode()).decode() for name, text in members.items()}}}
 
     def train_job(self, job):
         metadata = {"name": job, "namespace": "ns", "uid": f"uid-{job}", "resourceVersion": str(self.versions.get(job, 1))}

@@ -30,8 +30,10 @@ bool is_due(const Observed& observed, api::Time now) {
     return time && now >= *time;
 }
 
+// A time that is far ahead of this clock says nothing about the last minute.
 bool is_valid(const Availability& availability, api::Time now) {
-    return availability.since && availability.renewed && now - *availability.renewed <= availability_lasts;
+    return availability.since && availability.renewed &&
+           std::chrono::abs(now - *availability.renewed) <= availability_lasts;
 }
 
 api::Time base_of(const Observed& observed) {

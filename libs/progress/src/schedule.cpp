@@ -100,8 +100,8 @@ void Schedule::learn(const api::ObjectKey& key, StoredStatus stored, Moment now)
     touch(*job, now.steady);
 }
 
-// Returns whether the API server will probably accept a report of the job. While it waits for the budget, the
-// writes of other jobs count too.
+// Returns whether the API server will probably accept a report of the job. While it waits for the budget or for
+// a write in flight, the writes of other jobs count too.
 bool Schedule::is_healthy(const Job& job, bool is_in_line, SteadyTime now) const {
     const SteadyTime good_at = is_in_line ? std::max(job.good_at, stored_at_) : job.good_at;
     return !job.is_failing && now - good_at <= healthy_for;
@@ -173,7 +173,7 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
     const bool completes = pending.is_complete && !job.is_complete;
     const Pending latest = {
         .progress = pending.progress, .updated = pending.updated, .is_complete = pending.is_complete};
-    const bool is_in_line = job.pending.has_value();
+    const bool is_in_line = job.pending.has_value() || job.sent.has_value();
     if (!keep(job, std::move(pending))) return {.reply = Reply::no_room, .sequence = sequence_};
     ++sequence_;
     job.progress = latest.progress;

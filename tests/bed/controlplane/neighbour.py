@@ -42,6 +42,10 @@ class Neighbour:
         """Returns the arguments of the program."""
         raise NotImplementedError
 
+    def command(self):
+        """Returns what is run."""
+        return [self._program, *self.arguments()]
+
     def certificate_authority(self):
         """Returns the CA of the webhooks' certificate."""
         return self._plane.ca_file
@@ -82,7 +86,7 @@ class Neighbour:
         """Returns the process as soon as it runs."""
         if not self._process:
             kubeconfig = self._plane.service_account_kubeconfig(self._namespace, self._account)
-            self._process = Process(self._program.name, [self._program, *self.arguments()], self._plane.directory / f"{self._program.name}.log",
+            self._process = Process(self._program.name, self.command(), self._plane.directory / f"{self._program.name}.log",
                                     # TMPDIR: the program's default directory for its files.
                                     {"KUBECONFIG": str(kubeconfig), "TMPDIR": str(self.directory)})
             self._plane.adopt(self._process)

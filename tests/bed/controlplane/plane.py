@@ -33,14 +33,15 @@ class ControlPlane:
     nodes: the number of nodes for pods. lean: only etcd and the API server. outlive: continue after this process has ended;
     the directory's pids.json has the processes for stop_by_id. Without it, everything ends together with the thread that
     called start(). directory: for its state; by default a new temporary one, which stop() removes unless keep_logs is set.
-    api_server_options: more of them.
+    api_server_options: more of them. issues_as_itself: tokens of service accounts name the API server's address as their issuer, so that
+    other programs can look up its keys there.
     """
 
     # Called for every control plane of this process: starting(plane) before any of its programs runs, and ended(plane) after the
     # last one has ended, while its directory still exists.
     observers = []
 
-    def __init__(self, nodes=4, lean=False, outlive=False, directory=None, api_server_options=()):
+    def __init__(self, nodes=4, lean=False, outlive=False, directory=None, api_server_options=(), issues_as_itself=False):
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="signalbox-cluster-"))
         self.keep_logs = directory is not None
         self.kubeconfig = self.directory / "admin.kubeconfig"
@@ -49,6 +50,7 @@ class ControlPlane:
         self.store = None  # etcd's
         self.nodes = 0 if lean else nodes
         self.api_server_options = api_server_options
+        self.issues_as_itself = issues_as_itself
         self.seconds_to_start = None
         self._lean = lean
         self._outlive = outlive

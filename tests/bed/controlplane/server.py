@@ -10,6 +10,8 @@ def start(plane):
     client, peer, secure = free_ports(3)
     _launch_etcd(plane, client, peer)
     plane.store = f"http://127.0.0.1:{client}"
+    url = f"https://127.0.0.1:{secure}"
+    issuer = (url, "--service-account-jwks-uri", f"{url}/openid/v1/jwks") if plane.issues_as_itself else ("https://kubernetes.default.svc",)
     cert, key = plane.authority.issue("server", "kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes.default.svc"])
     plane.launch(
         "kube-apiserver", "--etcd-servers", f"http://127.0.0.1:{client}",
@@ -17,13 +19,13 @@ def start(plane):
         "--tls-cert-file", cert, "--tls-private-key-file", key, "--client-ca-file", plane.ca_file,
         "--authorization-mode", "Node,RBAC",
         "--service-cluster-ip-range", "10.96.0.0/16",
-        "--service-account-issuer", "https://kubernetes.default.svc",
+        "--service-account-issuer", *issuer,
         "--service-account-key-file", plane.service_account_key,
         "--service-account-signing-key-file", plane.service_account_key,
         # The Service "kubernetes" cannot have the loopback address as an endpoint.
         "--endpoint-reconciler-type", "none",
         "--allow-privileged=true", "--profiling=false", *plane.api_server_options)
-    return f"https://127.0.0.1:{secure}"
+    return url
 
 
 def _launch_etcd(plane, client, peer):

@@ -7,6 +7,7 @@ import ssl
 
 import pytest
 
+import progress_deadlines
 import typed_clients
 from fault_proxy import Fault
 from jobs import runtime, train_job
@@ -68,6 +69,15 @@ def test_what_a_client_that_has_all_fields_drops_is_put_back_for_every_user(sign
     written = typed_clients.round_trip("2.3", [job for _, job in jobs])
     assert [path for (path, stored), after in zip(jobs, written, strict=True)
             if reviews.update("jane", stored, after)["spec"] != stored["spec"]] == []
+
+
+def test_no_typed_client_drops_a_progress_deadline():
+    """It is a pair of annotations for that reason."""
+    limits = {progress_deadlines.SECONDS: "1800", progress_deadlines.ACTION: "Fail"}
+    job = {**train_job("a"), "metadata": {"name": "a", "namespace": "default", "annotations": limits}}
+    for release in typed_clients.RELEASES:
+        (written,) = typed_clients.round_trip(release, [job])
+        assert written["metadata"]["annotations"] == limits
 
 
 # --- what the API server stores ---

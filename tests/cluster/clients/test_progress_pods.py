@@ -3,60 +3,18 @@ whose training goes on reporting, but makes no progress."""
 
 import os
 import re
-import types
 
 import pytest
 
-import pod_reports
 import progress_deadlines
 import progress_deployment
 from deployment import NAMESPACE
 from jobs import runtime, train_job
-from progress import events, running_pods, until
-from rest import ApiError, conditions, wait_for
+from progress import events, until
+from progress_deployment import running_pod
+from rest import ApiError, conditions, true_conditions, wait_for
 
 LABEL = "jobset.sigs.k8s.io/jobset-uid"
-
-
-@pytest.fixture(scope="module")
-def server(cluster, installed, admin):
-    """The server of progress, whose predecessor has accepted reports until now. The reconciler watches for progress deadlines."""
-    progress_deadlines.lease(admin, NAMESPACE)
-    with progress_deployment.running(cluster, os.environ["SIGNALBOX_BIN_DIR"]) as program, \
-            installed.reconfigured(progress_deployment.DEADLINE_GATE):
-        yield program
-
-
-@pytest.fixture
-def pod(server, rest):
-    """A running Pod of a TrainJob called "training"."""
-    rest.create(runtime(kind="TrainingRuntime"))
-    rest.create(train_job("training", kind="TrainingRuntime", seconds="never"))
-    return running(rest)
-
-
-@pytest.fixture
-def training(server, rest, pod, admin):
-    """token(pod): one for the reports of "training", bound to that Pod; answer(token, ...): sends a report and returns status and body;
-    report(token, ...): the status alone; progress(): what is stored."""
-    def token(of=pod):
-        return pod_reports.token_of(rest, of, pod_reports.audience_of(rest.namespace, "training"))
-
-    def answer(with_token, percentage=42, replica=server, **options):
-        ca = pod_reports.ca_of(admin.get("secrets", "signalbox-progress-cert", NAMESPACE))
-        return pod_reports.report(replica.port_of("progress"), f"signalbox-progress.{NAMESPACE}.svc", ca, rest.namespace, "training",
-                                  with_token, percentage, **options)
-
-    def report(*arguments, **options):
-        return answer(*arguments, **options)[0]
-
-    def progress():
-        return rest.get("trainjobs", "training").get("status", {}).get("trainerStatus", {})
-    return types.SimpleNamespace(token=token, answer=answer, report=report, progress=progress)
-
-
-def running(rest, name="training", but=""):
-    return wait_for(f"a Pod of {name}", lambda: [pod for pod in running_pods(rest, name) if pod["metadata"]["name"] != but], 60)[0]
 
 
 def test_the_token_of_a_deleted_pod_is_forbidden(rest, pod, training):
@@ -78,7 +36,7 @@ def test_a_pod_cannot_claim_the_job_set_of_another_train_job(rest, pod, training
     patch = forger["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"][0]
     patch["template"]["spec"]["template"]["metadata"]["labels"].update(label)
     rest.create(forger)
-    forged = running(rest, "forger")
+    forged = running_pod(rest, "forger")
     assert forged["metadata"]["labels"][LABEL] == rest.get("jobsets", "forger")["metadata"]["uid"]
     assert training.report(training.token(forged), 99) == 403
     assert training.progress() == {}
@@ -101,7 +59,7 @@ def test_pods_of_an_earlier_train_job_of_the_name_may_not_report(cluster, rest, 
             rest.delete(kind, each)
         wait_for("its objects to go", lambda: not left())
         rest.create(train_job("training", kind="TrainingRuntime", seconds="never"))
-        own = training.token(running(rest, but=name))
+        own = training.token(running_pod(rest, but=name))
         with progress_deployment.running(cluster, os.environ["SIGNALBOX_BIN_DIR"], log="progress-2.log") as other:
             # To the API server the token is good, for a minute after the Pod's deletion.
             assert training.report(unused, 98, other) == 403
@@ -168,3 +126,22 @@ def test_a_job_that_reports_without_progress_is_stalled_until_it_makes_progress(
     assert training.report(token, 43) == 200
     wait_for("the stall to end", lambda: "Stalled" not in conditions(rest.get("trainjobs", "training")))
     wait_for("its event", lambda: events(rest, "training", "ProgressResumed"))
+
+
+@pytest.mark.parametrize("pod", [{"activeDeadlineSeconds": 3600}], indirect=True)
+def test_a_job_that_reports_more_time_than_its_deadline_leaves_is_at_risk_until_it_reports_less(installed, rest, training):
+    def at_risk():
+        return installed.reconciler.metric("signalbox_train_jobs_at_risk")
+    token = training.token()
+    assert training.report(token, 10, estimatedRemainingSeconds=600) == 200
+    wait_for("its write", lambda: training.progress())
+    assert at_risk() == 0 and not events(rest, "training", "DeadlineAtRisk")
+    assert training.report(token, 20, estimatedRemainingSeconds=7260) == 200
+    event, = wait_for("its event", lambda: events(rest, "training", "DeadlineAtRisk"))
+    assert event["type"] == "Warning"
+    assert re.fullmatch(r"will not finish before its deadline: needs 2h.*, has 5\dm.* left", event["note"])
+    assert at_risk() == 1
+    # It is an event, and no condition.
+    assert true_conditions(rest.get("trainjobs", "training")).keys() == {"Created"}
+    assert training.report(token, 30, estimatedRemainingSeconds=900) == 200
+    wait_for("the risk to end", lambda: at_risk() == 0)

@@ -40,6 +40,10 @@ def test_refusals_of_the_http_layer_are_those_of_an_api_server(shared):
         connection.endheaders()
         assert read_answer(connection.getresponse())[::2] == (411, failure(411, "BadRequest", "send a Content-Length or a chunked body"))
     with contextlib.closing(server.connect()) as connection:
+        connection.request("POST", path_of("job"), "{}", {"Authorization": "Bearer " + "x" * 100_000})
+        status, headers, answer = read_answer(connection.getresponse())
+        assert (status, headers["Content-Type"], answer["code"]) == (431, "application/json", 431)
+    with contextlib.closing(server.connect()) as connection:
         connection.request("GET", "/healthz")
         assert read_answer(connection.getresponse())[::2] == (404, failure(404, "NotFound", "Not found"))
 
@@ -161,7 +165,17 @@ def test_a_killed_server_loses_one_interval_at_most(tmp_path):
         assert len(api.writes) <= 5
 
 
-def test_a_server_without_an_api_server_is_not_ready_and_promises_nothing(tmp_path):
+def test_a_server_is_not_ready_before_the_api_server_answers(tmp_path):
+    with ApiServer() as api:
+        api.is_silent = True
+        with Server(tmp_path, api) as server:
+            wait_for("a reason", lambda: "the API server does not answer about progress" in server.admin("/readyz")[1], interval=0.02)
+            assert server.admin("/readyz")[0] == 503
+            api.is_silent = False
+            wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)
+
+
+def test_a_server_without_an_api_server_promises_nothing(tmp_path):
     with ApiServer() as api, Server(tmp_path, api, "--progress-interval=1s") as server:
         token = token_of("away")
         wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)

@@ -50,7 +50,7 @@ HALF = {"trainerStatus": {"progressPercentage": 50, "lastUpdatedTime": WHEN}}
 ALL = {"trainerStatus": {"progressPercentage": 50, "estimatedRemainingSeconds": 90, "metrics": [{"name": "loss", "value": "1.5"}],
                          "lastUpdatedTime": WHEN}}
 ROWS = [
-    Row("unauthorized fails", HALF, 403, FORBIDDEN, token=""),
+    Row("unauthorized fails", "", 403, FORBIDDEN, token=""),
     Row("a token for another TrainJob", HALF, 403, FORBIDDEN, token="of another job"),
     Row("a payload that is no JSON", "invalid payload", 422, PAYLOAD),
     Row("an empty body", "", 422, PAYLOAD),

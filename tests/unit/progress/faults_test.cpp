@@ -7,11 +7,26 @@ using namespace test;
 
 namespace {
 
+/// A clock that is ahead of another one.
+class ClockAhead final : public kube::Clock {
+public:
+    ClockAhead(kube::Clock& right, std::chrono::seconds by) : right_(right), by_(by) {}
+    kube::SteadyTime now() const override { return right_.now(); }
+    kube::MicroTime wall() const override { return right_.wall() + by_; }
+    net::Task<> sleep_until(kube::SteadyTime when) override { return right_.sleep_until(when); }
+    double jitter() override { return right_.jitter(); }
+
+private:
+    kube::Clock& right_;
+    std::chrono::seconds by_;
+};
+
 /// Another server of reports on the same API server, such as a second replica or the next process.
 struct Replica {
-    explicit Replica(Cluster& of)
+    explicit Replica(Cluster& of, std::chrono::seconds ahead = 0s)
         : cluster(of),
-          authenticator(of.server, of.server, of.clock, schedule, metrics, {.reviews_by_address = false}) {
+          clock(of.clock, ahead),
+          authenticator(of.server, of.server, clock, schedule, metrics, {.reviews_by_address = false}) {
         loops.start(writer.run(), [](const std::exception_ptr&) {});
     }
     ~Replica() {
@@ -20,9 +35,9 @@ struct Replica {
     }
 
     /// Returns the status of an answer that arrives at once.
-    int send(const std::string& token, int percentage) {
-        const auto request =
-            std::make_shared<net::HttpRequest>(Cluster::post(token, cluster.report(percentage)));
+    int send(const std::string& token, int percentage) { return send(token, cluster.report(percentage)); }
+    int send(const std::string& token, std::string body) {
+        const auto request = std::make_shared<net::HttpRequest>(Cluster::post(token, std::move(body)));
         auto answer = handler.answer(*request);
         if (const auto* now = std::get_if<net::HttpResponse>(&answer)) return now->status;
         auto status = std::make_shared<int>(0);
@@ -35,13 +50,14 @@ struct Replica {
     }
 
     Cluster& cluster;
+    ClockAhead clock;
     net::Metrics registry = {};
     progress::Metrics metrics{registry};
     progress::Schedule schedule{{}};
     progress::PodAuthenticator authenticator;
     progress::StatusWriter writer{
-        cluster.context.get_executor(), cluster.server, cluster.clock, schedule, metrics, cluster.log};
-    progress::ReportHandler handler{authenticator, schedule, writer, cluster.clock, metrics, cluster.log};
+        cluster.context.get_executor(), cluster.server, clock, schedule, metrics, cluster.log};
+    progress::ReportHandler handler{authenticator, schedule, writer, clock, metrics, cluster.log};
     net::TaskGroup loops{cluster.context.get_executor()};
 };
 
@@ -194,6 +210,34 @@ TEST_CASE("two replicas that get the reports of one job in turns store the newes
     // One write per interval and replica, and a retry for each.
     CHECK(std::ranges::count(cluster.requests, write_status) <= 2 * 2 * 14);
     CHECK(cluster.metric("signalbox_progress_writes_total{outcome=\"conflict\"}") == 0);
+}
+
+TEST_CASE("whatever the clocks of two replicas, the newest report by the training's clock is stored",
+          "[faults]") {
+    // A replica whose clock is behind by more than a minute takes no token that was just issued.
+    for (const std::chrono::seconds ahead : {-50s, 1800s}) {
+        CAPTURE(ahead.count());
+        Cluster cluster;
+        Replica other(cluster, ahead);
+        const std::string token = cluster.token();
+        for (int i = 1; i <= 30; ++i) {
+            CHECK((i % 2 == 0 ? other.send(token, i) : cluster.send(token, cluster.report(i))) == 200);
+            cluster.clock.run_for(1s);
+            CHECK(cluster.trainer_status()["progressPercentage"].int_or(0) > i - 8);
+        }
+        const std::string before = cluster.report(40);
+        cluster.clock.run_for(10s);
+        CHECK(cluster.trainer_status()["progressPercentage"] == Json(30));
+        // What was reported before comes late to either replica, even if it has stored another one meanwhile.
+        for (const bool to_other : {true, false}) {
+            const std::string newer = cluster.report(50);
+            CHECK((to_other ? cluster.send(token, newer) : other.send(token, newer)) == 200);
+            cluster.clock.run_for(6s);
+            CHECK((to_other ? other.send(token, before) : cluster.send(token, before)) == 200);
+            cluster.clock.run_for(12s);
+            CHECK(cluster.trainer_status()["progressPercentage"] == Json(50));
+        }
+    }
 }
 
 TEST_CASE("a shutdown stores five thousand pending reports within its budget, but none of a replaced job",

@@ -80,6 +80,23 @@ TEST_CASE("a job has one write in flight, and the next one after it", "[schedule
     CHECK(plan.status_of(second)["progressPercentage"] == api::Json(3));
 }
 
+TEST_CASE("a report that arrives during its job's write does not wait for the next one", "[schedule]") {
+    Running plan;
+    plan.pass(61s);
+    CHECK(plan.submit(2) == Reply::wait);
+    const auto write = plan.must_take();
+    plan.learn(numbered(1));
+    plan.submit(1, numbered(1));
+    plan.store(plan.must_take());
+    CHECK(plan.submit(3) == Reply::accepted);
+    plan.store(write);
+    // Nothing was stored for a minute.
+    plan.pass(61s);
+    const auto hanging = plan.must_take();
+    CHECK(plan.submit(4) == Reply::wait);
+    plan.store(hanging);
+}
+
 TEST_CASE("the first report of 100 percent is due at once", "[schedule]") {
     Running plan;
     plan.pass(1s);

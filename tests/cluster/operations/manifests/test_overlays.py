@@ -152,6 +152,9 @@ def test_pods_reach_the_service_of_progress_by_the_reconciler_s_defaults(overlay
     assert service["spec"]["selector"].items() <= deployment(objects, "progress")["template"]["metadata"]["labels"].items()
     assert {"--progress-service=kubeflow-system/signalbox-progress",
             "--progress-cert-secret=kubeflow-system/signalbox-progress-cert"} <= set(arguments(objects, "progress"))
+    # A Pod stays with one replica, and no policy of this namespace stands between.
+    assert service["spec"]["sessionAffinity"] == "ClientIP"
+    assert {"ports": [{"port": service["spec"]["ports"][0]["targetPort"]}]} in objects["NetworkPolicy", "signalbox-progress"]["spec"]["ingress"]
     role = objects["Role", "signalbox-progress"]
     assert {name for rule in role["rules"] for name in rule.get("resourceNames", [])} == {"signalbox-progress", "signalbox-progress-cert"}
 
