@@ -206,6 +206,11 @@ def _leaves(fields, path, uid):
         yield from _leaves(tree, f"{path}/{step}", uid)
 
 
+def test_no_two_stories_use_an_object_of_the_same_name():
+    used = [of for story in STORIES for of in {step["of"] for step in story["steps"] if "of" in step}]
+    assert sorted(used) == sorted({*used})
+
+
 @pytest.mark.together
 @pytest.mark.parametrize("story", STORIES, ids=[story["story"] for story in STORIES])
 def test_the_modelled_api_server_answers_as_the_real_one(admin, story):

@@ -64,7 +64,6 @@ def test_torchrun_starts_the_processes_of_all_nodes(accepted, admin, tmp_path):
     assert said == ["0 4 0 0 127.0.0.1", "1 4 1 0 127.0.0.1", "2 4 0 1 127.0.0.1", "3 4 1 1 127.0.0.1"]
 
 
-@pytest.mark.together
 def test_torchrun_on_one_node_needs_no_dns_with_the_address_of_the_loopback(signalbox, rest, tmp_path):
     command = ["torchrun", "--redirects", "1", "--tee", "1", PROGRAMS / "train_alone.py"]
 
@@ -95,7 +94,6 @@ def test_torchrun_on_one_node_needs_no_dns_with_the_address_of_the_loopback(sign
         waits.wait()
 
 
-@pytest.mark.together
 def test_torchrun_goes_on_without_a_lost_node_and_takes_in_a_new_one(signalbox, rest, tmp_path):
     rest.create(runtime("elastic-launchers", ml_policy={"torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 4}}}))
     rest.create(train_job("elastic", "elastic-launchers", nodes=4, seconds="never"))

@@ -87,7 +87,8 @@ TEST_CASE("a running job follows a CA that is rotated, which is read every ten m
     CHECK(life.server.take_writes() == Writes{"PUT " + map_path});
 }
 
-TEST_CASE("the CA is read again without any reconcile, and all jobs are enqueued when it differs", "[status]") {
+TEST_CASE("the CA is read again without any reconcile, and all jobs are enqueued when it differs",
+          "[status]") {
     Reporting life;
     life.set_ca("one");
     life.pass();

@@ -225,7 +225,7 @@ TEST_CASE("a session is not resumed after the end of the certificate that it beg
     using namespace std::chrono_literals;
     const test::ScriptedServer server(
         loop.executor(), answering_one([&seen](const Peer& peer) { seen += how_begun(peer); }),
-        test::PeerTls{.ca = authority.cert(), .identity = authority.issue({.valid_for = 5s})});
+        test::PeerTls{.ca = authority.cert(), .identity = authority.issue({.valid_for = 3s})});
     const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
     CHECK(loop.run(client->send({}, 1 << 20)).has_value());
     // Certificates end in real time.
