@@ -51,6 +51,7 @@ struct Settings {
     bool once = false;    // one report of each sender
     double warm_up = 0;   // seconds that are not counted
     int connections = 0;  // of senders at most; 0: one for each
+    int at_once = 1;      // reports that a connection sends before it reads their answers
 };
 
 struct Figures {
@@ -78,11 +79,11 @@ public:
     // `place`: in [0, 1), when in each period.
     asio::awaitable<void> run(std::vector<Sender> senders, double place) {
         std::unique_ptr<TlsStream> stream;
-        const double pause = settings_.period / double(senders.size());
+        const double pause = settings_.period * settings_.at_once / double(senders.size());
         const auto period = std::chrono::duration_cast<Clock::duration>(Seconds(pause));
         asio::steady_timer timer(context_);
         auto due = began_ + std::chrono::duration_cast<Clock::duration>(Seconds(pause * place));
-        for (std::uint64_t count = 0; due < end_ && Clock::now() < end_; ++count) {
+        for (std::uint64_t count = 0; due < end_ && Clock::now() < end_;) {
             if (settings_.once && count == senders.size()) break;
             if (period.count() > 0) {
                 timer.expires_at(due);
@@ -90,21 +91,26 @@ public:
             }
             const auto before = std::max(due, began_);
             const auto start = period.count() > 0 ? before : Clock::now();
-            const Sender& sender = senders[count % senders.size()];
-            int status = 0;
+            std::string requests;
+            for (int i = 0; i < settings_.at_once; ++i, ++count)
+                requests += request_of(senders[count % senders.size()], count);
+            Answers answers;
             // A server may close a kept connection at any time; then clients take another one.
             for (bool again = true; again;) {
                 again = stream != nullptr;
+                answers = {};
                 try {
                     if (!stream) stream = co_await connect();
-                    status = co_await report(*stream, sender, count);
+                    co_await exchange(*stream, requests, answers);
                     again = false;
                 } catch (const std::exception&) {
                     stream.reset();
+                    again = again && answers.statuses.empty();
                 }
             }
-            note(start, status);
-            if (!settings_.kept || status == 0 || closes_) stream.reset();
+            answers.statuses.resize(std::size_t(settings_.at_once));
+            for (const int status : answers.statuses) note(start, status);
+            if (!settings_.kept || answers.statuses.back() == 0 || answers.closes) stream.reset();
             due += period;
         }
     }
@@ -112,6 +118,11 @@ public:
     const Figures& figures() const { return figures_; }
 
 private:
+    struct Answers {
+        std::vector<int> statuses = {};
+        bool closes = false;  // the connection
+    };
+
     asio::awaitable<std::unique_ptr<TlsStream>> connect() {
         auto stream = std::make_unique<TlsStream>(context_, tls_);
         co_await stream->lowest_layer().async_connect(endpoint_, use_awaitable);
@@ -122,7 +133,7 @@ private:
         co_return stream;
     }
 
-    asio::awaitable<int> report(TlsStream& stream, const Sender& sender, std::uint64_t count) {
+    std::string request_of(const Sender& sender, std::uint64_t count) const {
         const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
         const std::string loss = std::to_string(2.5 / static_cast<double>(1 + count));
         const std::string body =
@@ -130,24 +141,27 @@ private:
             R"(, "estimatedRemainingSeconds": 3600, "metrics": [{"name": "loss", "value": ")" + loss +
             R"("}, {"name": "learning_rate", "value": "0.0003"}, {"name": "current_step", "value": ")" +
             std::to_string(100 * count) + R"("}], "lastUpdatedTime": ")" + api::format_time(now) + "\"}}";
-        const std::string request =
-            "POST " + sender.path + " HTTP/1.1\r\nHost: " + settings_.host + "\r\nAuthorization: Bearer " +
-            sender.token +
-            "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-            "\r\n\r\n" + body;
-        co_await asio::async_write(stream, asio::buffer(request), use_awaitable);
-        std::string answer;
-        const std::size_t head =
-            co_await asio::async_read_until(stream, asio::dynamic_buffer(answer), "\r\n\r\n", use_awaitable);
-        const std::size_t length = length_of(answer.substr(0, head));
-        if (answer.size() < head + length) {
-            const std::size_t missing = head + length - answer.size();
-            const std::size_t old = answer.size();
-            answer.resize(old + missing);
-            co_await asio::async_read(stream, asio::buffer(answer.data() + old, missing), use_awaitable);
+        return "POST " + sender.path + " HTTP/1.1\r\nHost: " + settings_.host + "\r\nAuthorization: Bearer " +
+               sender.token +
+               "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+               "\r\n\r\n" + body;
+    }
+
+    asio::awaitable<void> exchange(TlsStream& stream, const std::string& requests, Answers& answers) {
+        co_await asio::async_write(stream, asio::buffer(requests), use_awaitable);
+        std::string read;
+        for (int i = 0; i < settings_.at_once; ++i) {
+            const std::size_t head = co_await asio::async_read_until(stream, asio::dynamic_buffer(read),
+                                                                     "\r\n\r\n", use_awaitable);
+            const std::size_t end = head + length_of(read.substr(0, head));
+            if (const std::size_t old = read.size(); old < end) {
+                read.resize(end);
+                co_await asio::async_read(stream, asio::buffer(read.data() + old, end - old), use_awaitable);
+            }
+            answers.closes = answers.closes || read.find("\r\nConnection: close") < head;
+            answers.statuses.push_back(std::stoi(read.substr(9, 3)));
+            read.erase(0, end);
         }
-        closes_ = answer.find("\r\nConnection: close") < head;
-        co_return std::stoi(answer.substr(9, 3));
     }
 
     static std::size_t length_of(std::string head) {
@@ -169,7 +183,6 @@ private:
     asio::ssl::context tls_;
     tcp::endpoint endpoint_;
     Clock::time_point began_, counted_from_, end_;
-    bool closes_ = false;  // the last answer's connection
     Figures figures_ = {};
 };
 
@@ -224,9 +237,9 @@ int run(const Settings& settings) {
 
 }  // namespace
 
-// bench_progress_load HOST PORT CA-FILE SENDERS-FILE PERIOD SECONDS WARM-UP new|kept|once [CONNECTIONS]
+// bench_progress_load HOST PORT CA-FILE SENDERS-FILE PERIOD SECONDS WARM-UP new|kept|once CONNECTIONS AT-ONCE
 int main(int argc, char** argv) {
-    if (argc < 9) {
+    if (argc < 11) {
         std::fprintf(stderr, "bench_progress_load: bench/progress starts it\n");
         return 2;
     }
@@ -238,7 +251,8 @@ int main(int argc, char** argv) {
                          .seconds = std::stod(argv[6]),
                          .kept = std::string(argv[8]) != "new",
                          .once = std::string(argv[8]) == "once",
-                         .warm_up = std::stod(argv[7])};
-    if (argc > 9) settings.connections = std::stoi(argv[9]);
+                         .warm_up = std::stod(argv[7]),
+                         .connections = std::stoi(argv[9]),
+                         .at_once = std::stoi(argv[10])};
     return run(settings);
 }

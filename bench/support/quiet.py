@@ -15,6 +15,9 @@ from phases import name_of, train_job
 from rest import path_of, wait_for
 
 _SECONDS_UNTIL_WRITTEN = 300  # of all reports that wait
+_SECONDS_AT_REST = 5
+# As JobSet's controller writes it while the Pods run: the reconciler asks why Jobs and Pods are not there.
+_RUNNING = {"status": {"replicatedJobsStatus": [{"name": "node", "ready": 1, "active": 1, "succeeded": 0, "failed": 0, "suspended": 0}]}}
 
 
 class Figures(typing.NamedTuple):
@@ -43,7 +46,7 @@ class Reporters:
     def figures(self):
         requests = collections.Counter(self._reconciler.requests())
         return Figures(time.monotonic(), self._reconciler.cpu(), self._reconciler.metric("signalbox_reconciles_total"),
-                       sum(count for (_, resource, _), count in requests.items() if resource != "leases"),
+                       sum(count for (_, resource, _), count in requests.items() if not resource.startswith("leases")),
                        self._server.metric("signalbox_progress_writes_total", 'outcome="stored"'))
 
     def memory(self):
@@ -51,15 +54,19 @@ class Reporters:
         return self._reconciler.memory()[0]
 
     def wait_until_quiet(self):
-        """Returns when all reports are written, and the reconciler does next to nothing."""
+        """Returns when all reports are written, and the reconciler has reconciled nothing for some seconds."""
         wait_for("the writes of reports", lambda: self._server.metric("signalbox_progress_write_lag_seconds") == 0,
                  _SECONDS_UNTIL_WRITTEN, 1)
-        self._reconciler.wait_until_quiet()
+        since, last = time.monotonic(), -1
+        while time.monotonic() - since < _SECONDS_AT_REST:
+            if (now := self.figures().reconciles) != last:
+                since, last = time.monotonic(), now
+            time.sleep(0.5)
 
 
 @contextlib.contextmanager
 def reporters(jobs):
-    """Makes that many TrainJobs with a JobSet by the reconciler and a Pod each, none of which has reported. Yields Reporters."""
+    """Makes that many TrainJobs with a JobSet by the reconciler and a running Pod each, none of which has reported. Yields Reporters."""
     with Bed() as bed, progress_deployment.running(bed.plane, BINARIES) as server:
         client = bed.client
         client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "serviceaccounts")
@@ -72,6 +79,7 @@ def reporters(jobs):
         lines = []
 
         def make_pod(name):
+            client.patch("jobsets", name, _RUNNING, "/status")
             audience = pod_reports.audience_of(JOBS, name)
             pod = json.loads(client.request("POST", path_of("pods", JOBS), json.dumps(pod_reports.pod_of(f"{name}-0", job_sets[name]))))
             token = json.loads(client.request("POST", path_of("serviceaccounts", JOBS, "default") + "/token",
