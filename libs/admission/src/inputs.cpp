@@ -132,7 +132,7 @@ std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest&
     const api::ObjectKey key = runtime_key(request);
     const auto known = runtimes_.find(key);
     if (!known) return ReviewInputs{.runtime_refused = known.error()};
-    ReviewInputs inputs = {.runtime = *known, .watched = key};
+    ReviewInputs inputs = {.runtime = *known, .watched = key, .is_well_formed = wanted.runtime};
     if (!inputs.runtime || !runtime::review_needs(*inputs.runtime, pipeline_).empty()) return std::nullopt;
     return inputs;
 }

@@ -37,6 +37,7 @@ struct ReviewInputs {
     std::string_view loss_by_new_job_set = {};  ///< as of lifecycle::loss()
     std::vector<api::Json> observed = {};       ///< the objects of runtime::review_needs() that exist
     runtime::QueuedJobs queued = {};
+    bool is_well_formed = false;  ///< as in runtime::TrainJobReview
 };
 
 /// The input of a review besides its request.

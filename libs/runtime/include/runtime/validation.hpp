@@ -27,7 +27,8 @@ struct ValidationResult {
 /// The objects to look up before a TrainJob can be validated.
 struct RequiredInputs {
     /// The runtime of `spec.runtimeRef`. On UPDATE it is the snapshot, if lifecycle::runtime_source()
-    /// requires it and there is one that belongs to the job. False also if the reference is unsupported.
+    /// requires it and there is one that belongs to the job. False also if the reference is unsupported, or if
+    /// `spec` has not the shape of one or is beyond its limits.
     bool runtime = false;
     bool job_set = false;  ///< the JobSet of the TrainJob's name
     /// The runtime if it is in the cache, for warnings only: it causes no request.
@@ -83,6 +84,8 @@ struct TrainJobReview {
     std::string_view loss_by_new_job_set = {};
     /// The objects of review_needs() that exist; nullptr: not read.
     const std::vector<api::Json>* observed = nullptr;
+    /// lookups_for() of these objects requires the runtime: their shape and limits are not checked again.
+    bool is_well_formed = false;
     KueueTypes kueue_types = KueueTypes::v2_2;
     Gates gates = Gates();
     api::Time now = {};

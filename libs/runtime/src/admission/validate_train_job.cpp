@@ -98,6 +98,12 @@ void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, cons
     warn(context, Asked::of_every_update, found);
 }
 
+api::Result<> check_form(const TrainJobReview& review, const Json& spec, const Json& old_spec) {
+    if (review.is_well_formed) return {};
+    if (auto shape = check_train_job_shape(spec); !shape) return shape;
+    return check_train_job_limits(spec, old_spec);
+}
+
 void add_error(Rule rule, const api::Error& error, FieldErrors& errors) {
     errors.push_back({FieldErrorType::invalid, error.field, {}, error.message, {}, rule});
 }
@@ -133,10 +139,8 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
             warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, pipeline, result.warnings);
         return result;
     }
-    auto shape = check_train_job_shape(job.spec);
-    if (shape) shape = check_train_job_limits(job.spec, old_job ? old_job->spec : nothing);
-    if (!shape) {
-        add_error(Rule::malformed, shape.error(), result.errors);
+    if (const auto form = check_form(review, job.spec, old_job ? old_job->spec : nothing); !form) {
+        add_error(Rule::malformed, form.error(), result.errors);
         return result;
     }
 
