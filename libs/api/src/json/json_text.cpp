@@ -103,6 +103,13 @@ inline void rapidjson::SkipWhitespace(api::Text& text) {
 namespace api {
 namespace {
 
+// Assigns in place: a value that is made and then assigned is moved twice.
+template <class Place, class Value>
+void remake(Place& place, Value&& value) {
+    std::destroy_at(&place);
+    std::construct_at(&place, std::forward<Value>(value));
+}
+
 // Builds a tree from RapidJSON's events. Finished values and their keys wait on a stack until their container
 // closes, so that every array and object is allocated once, at its final size.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
@@ -143,7 +150,7 @@ public:
             pass_over_value_of(key);
             return true;
         }
-        waiting_.emplace_back().key.assign(key);
+        remake(waiting_.emplace_back().key, key);
         return true;
     }
     bool StartObject() { return open(true); }
@@ -187,10 +194,7 @@ private:
     template <class Value>
     bool put(Value&& value) {
         if (open_.empty() || !open_.back().is_object) waiting_.emplace_back();
-        // In place: a moved value would be moved twice.
-        Json& place = waiting_.back().value;
-        std::destroy_at(&place);
-        std::construct_at(&place, std::forward<Value>(value));
+        remake(waiting_.back().value, std::forward<Value>(value));
         return true;
     }
     bool open(bool is_object) {
