@@ -146,9 +146,10 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
 
     find_runtime(job, review.runtime, review.suggestion, result.errors);
     const Json* runtime = result.errors.empty() ? review.runtime : nullptr;
-    Json merged;
-    if (runtime) {
-        if (const auto broken = check_runtime_shape(*runtime, pipeline); !broken) {
+    const ExaminedRuntime* const examined = review.examined;
+    if (runtime)
+        if (const auto broken = examined ? examined->shape() : check_runtime_shape(*runtime, pipeline);
+            !broken) {
             runtime = nullptr;
             result.errors.push_back({FieldErrorType::invalid,
                                      "spec.runtimeRef",
@@ -156,14 +157,17 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
                                      "the runtime is broken: " + describe(broken.error()),
                                      {},
                                      Rule::malformed});
-        } else if (auto patched = merged_template(*runtime, job.spec, ActivePlugins(pipeline, *runtime))) {
-            merged = std::move(patched->spec);
-        } else {
-            add_error(Rule::patches_merge, patched.error(), result.errors);
         }
+    const ActivePlugins plugins =
+        runtime && examined ? examined->plugins() : ActivePlugins(pipeline, runtime ? *runtime : nothing);
+    Json merged;
+    if (runtime) {
+        if (auto patched = merged_template(*runtime, job.spec, plugins))
+            merged = std::move(patched->spec);
+        else
+            add_error(Rule::patches_merge, patched.error(), result.errors);
     }
 
-    const ActivePlugins plugins(pipeline, runtime ? *runtime : nothing);
     ValidationContext context = {.job = job,
                                  .old_job = old_job ? &*old_job : nullptr,
                                  .runtime = runtime ? *runtime : nothing,
