@@ -1,6 +1,7 @@
 #include "admission/runtime_lister.hpp"
 
 #include <catch2/catch.hpp>
+#include <iterator>
 
 #include "reviews.hpp"
 #include "support/printers.hpp"
@@ -99,4 +100,32 @@ TEST_CASE("of very many names, those next to the misspelt one are compared", "[l
     CHECK(view.nearest({"", "runtime-1500x"}) == "runtime-1500");
     CHECK(view.nearest({"", "z-runtime"}).empty());
     CHECK(view.nearest({"", "b-runtime"}) == "a-runtime");
+}
+
+TEST_CASE("a runtime is examined once, with the pipeline of the reviews", "[lister]") {
+    const runtime::Pipeline pipeline = runtime::make_pipeline({.status_server = runtime::StatusServer()});
+    RuntimeLister view(pipeline), usual;
+    const auto plugins_of = [](RuntimeLister& lister) {
+        const auto& plugins = lister.find({"", "plain"}).value()->plugins();
+        return std::distance(plugins.begin(), plugins.end());
+    };
+    for (RuntimeLister* lister : {&view, &usual})
+        lister->set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
+    CHECK(plugins_of(view) == plugins_of(usual) + 1);
+    const auto found = view.find({"", "plain"}).value();
+    CHECK(found->shape());
+    CHECK(found->review_needs().empty());
+    CHECK(view.find({"", "plain"}).value() == found);
+
+    Json volcano = test::cluster_runtime();
+    volcano["spec"]["podGroupPolicy"]["volcano"] = Json::object();
+    volcano["spec"]["template"]["spec"]["replicatedJobs"]
+        .items()[0]["template"]["spec"]["template"]["spec"]["priorityClassName"] = "high";
+    view.set({"", "plain"}, admission::make_runtime_text(volcano));
+    CHECK(view.find({"", "plain"}).value()->review_needs() == runtime::review_needs(volcano, pipeline));
+    CHECK_FALSE(view.find({"", "plain"}).value()->review_needs().empty());
+
+    volcano["spec"]["template"]["spec"]["replicatedJobs"] = "no list";
+    view.set({"", "plain"}, admission::make_runtime_text(volcano));
+    CHECK_FALSE(view.find({"", "plain"}).value()->shape());
 }

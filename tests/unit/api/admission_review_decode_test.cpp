@@ -136,9 +136,9 @@ TEST_CASE("managed fields are left out of both objects, and nothing else is", "[
 
 TEST_CASE("a CREATE may lack what its verdict does not depend on, and other operations lack nothing",
           "[api]") {
-    constexpr std::string_view trainer[] = {"request", "object", "spec", "trainer"};
-    constexpr std::string_view patched[] = {"request", "object", "spec", "patches", "[]", "spec"};
-    constexpr JsonPath unread[] = {trainer, patched};
+    static constexpr std::string_view trainer[] = {"request", "object", "spec", "trainer"};
+    static constexpr std::string_view patched[] = {"request", "object", "spec", "patches", "[]", "spec"};
+    static constexpr JsonPath unread[] = {trainer, patched};
     const std::string spec = R"({"patches":[{"manager":"a","spec":{"x":1}}],"trainer":{"image":"i"}})";
     const std::string brief = R"({"patches":[{"manager":"a"}]})";
     const std::string before_object =
