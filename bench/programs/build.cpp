@@ -8,6 +8,7 @@
 
 #include "allocations.hpp"
 #include "api/yaml.hpp"
+#include "counted.hpp"
 #include "merge/strategic_merge.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/build.hpp"
@@ -210,19 +211,31 @@ void measure_merges(const char* what, const Json& base, const Json& patch) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
     const Json runtime_object = big_runtime(), patch_spec = big_patch(), same_spec = same_patch();
     const api::TrainJob job = api::parse_train_job(train_job());
     const Json& base = runtime_object["spec"]["template"]["spec"];
+    const auto build = [&] {
+        if (!runtime::build({.job = job, .runtime = runtime_object})) std::abort();
+    };
+    const Json built = runtime::build({.job = job, .runtime = runtime_object}).value().objects.back().object;
+    const auto hash = [&] { (void)runtime::with_applied_hash(built); };
+    const auto copy_and_merge = [&base](const Json& patch) {
+        return [&base, &patch] { (void)merge::strategic_merge(base, patch, merge::job_set_spec()).value(); };
+    };
+    if (const auto status =
+            count_instructions(count, arguments,
+                               {{"build() of a TrainJob with two patches", build},
+                                {"hash of the JobSet", hash},
+                                {"copy, and merge of a patch", copy_and_merge(patch_spec)},
+                                {"copy, and merge of what is there already", copy_and_merge(same_spec)}}))
+        return *status;
+
     std::printf("runtime of %zu bytes, patch of %zu bytes\n", to_json(runtime_object).size(),
                 to_json(patch_spec).size());
-
     measure("copy of the runtime's template, for comparison", [&] { const Json copy = base; });
-    measure("build() of a TrainJob with two patches", [&] {
-        if (!runtime::build({.job = job, .runtime = runtime_object})) std::abort();
-    });
-    const Json built = runtime::build({.job = job, .runtime = runtime_object}).value().objects.back().object;
-    measure("hash of the JobSet", [&] { (void)runtime::with_applied_hash(built); });
+    measure("build() of a TrainJob with two patches", build);
+    measure("hash of the JobSet", hash);
     measure_merges("merge of the patch, half new and half changes", base, patch_spec);
     measure_merges("merge of a patch that says what is there already", base, same_spec);
 }

@@ -33,6 +33,7 @@ ServingThread::ServingThread(boost::asio::any_io_executor executor, std::unique_
     : executor_(executor),
       clock_(std::move(clock)),
       upstream_(std::move(upstream)),
+      runtimes_(tools.pipeline),
       budget_(part_of(config.limits.max_connections, 2)),
       questions_(part_of(config.limits.max_connections, 3)),
       turns_(executor),

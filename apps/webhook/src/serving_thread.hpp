@@ -60,7 +60,7 @@ private:
     std::unique_ptr<kube::Clock> clock_;
     ApiClients upstream_;
     std::optional<admission::TokenAuthenticator> callers_ = {};
-    admission::RuntimeLister runtimes_ = {};
+    admission::RuntimeLister runtimes_;
     admission::Limiter budget_;
     admission::Limiter questions_;  // callers whose tokens are under review
     admission::ReviewTurns turns_;

@@ -245,7 +245,7 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& acco
 }
 
 api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std::string_view body) const {
-    auto request = api::decode_admission_review(body);
+    auto request = api::decode_admission_review(body, route.unread_on_create);
     if (!request) return request.error();
     Review review = {.route = &route, .request = std::move(*request)};
     if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);

@@ -123,7 +123,7 @@ std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest&
     if (wanted == runtime::RequiredInputs()) return ReviewInputs();
     // An update of such an object has to be allowed, whatever is wrong with it.
     if (wanted.runtime_for_warnings) {
-        const auto known = runtimes_.find(runtime_key(request));
+        const auto known = runtimes_.find_tree(runtime_key(request));
         return ReviewInputs{.runtime = known ? *known : Tree()};
     }
     // An UPDATE may need the snapshot, and JobSets are not watched here.
@@ -132,9 +132,11 @@ std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest&
     const api::ObjectKey key = runtime_key(request);
     const auto known = runtimes_.find(key);
     if (!known) return ReviewInputs{.runtime_refused = known.error()};
-    ReviewInputs inputs = {.runtime = *known, .watched = key};
-    if (!inputs.runtime || !runtime::review_needs(*inputs.runtime, pipeline_).empty()) return std::nullopt;
-    return inputs;
+    if (!*known || !(*known)->review_needs().empty()) return std::nullopt;
+    return ReviewInputs{.runtime = RuntimeLister::tree_of(*known),
+                        .examined = *known,
+                        .watched = key,
+                        .is_well_formed = wanted.runtime};
 }
 
 net::Async<> InputReader::take_large(MaybeTurn& large) const {
@@ -207,7 +209,7 @@ net::Async<InputReader::Tree> InputReader::watched_runtime(api::ObjectKey key, M
         if (const auto taken = co_await take_large(large); !taken) co_return taken.error();
     MaybeTurn expensive;
     if (values > expensive_values) co_await take_turn(turns_->expensive, expensive);
-    co_return runtimes_.find(key);
+    co_return runtimes_.find_tree(key);
 }
 
 net::Async<InputReader::Tree> InputReader::live_runtime(const Subject& subject, MaybeTurn& large) const {

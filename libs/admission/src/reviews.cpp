@@ -55,10 +55,12 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewCont
     runtime::TrainJobReview review = {.object = std::move(request.object),
                                       .old_object = std::move(request.old_object),
                                       .runtime = inputs.runtime.get(),
+                                      .examined = inputs.examined.get(),
                                       .suggestion = inputs.suggestion,
                                       .job_set = inputs.job_set ? &*inputs.job_set : nullptr,
                                       .loss_by_new_job_set = inputs.loss_by_new_job_set,
                                       .observed = &inputs.observed,
+                                      .is_well_formed = inputs.is_well_formed,
                                       .kueue_types = with.policy.kueue_types,
                                       .gates = with.policy.gates,
                                       .now = with.now};

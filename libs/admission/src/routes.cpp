@@ -5,9 +5,17 @@
 namespace admission {
 namespace {
 
+// Defaults of a new TrainJob are time stamps of its patches, whatever it runs and whatever the patches say.
+constexpr std::string_view trainer[] = {"request", "object", "spec", "trainer"};
+constexpr std::string_view initializer[] = {"request", "object", "spec", "initializer"};
+constexpr std::string_view patched[] = {"request",        "object", "spec",
+                                        "runtimePatches", "[]",     "trainingRuntimeSpec"};
+constexpr api::JsonPath unread_by_defaults[] = {trainer, initializer, patched};
+
 // The paths are the original's: installed webhook configurations name them.
 constexpr Route table[] = {
-    {"/mutate-trainer-kubeflow-org-v1alpha1-trainjob", api::train_job_kind, nullptr, default_train_job},
+    {"/mutate-trainer-kubeflow-org-v1alpha1-trainjob", api::train_job_kind, nullptr, default_train_job, false,
+     unread_by_defaults},
     {"/validate-trainer-kubeflow-org-v1alpha1-trainjob", api::train_job_kind, lookups_of_train_job,
      validate_train_job},
     {"/validate-trainer-kubeflow-org-v1alpha1-trainingruntime", api::training_runtime_kind,

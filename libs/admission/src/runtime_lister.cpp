@@ -1,5 +1,6 @@
 #include "admission/runtime_lister.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/nearest.hpp"
@@ -10,11 +11,18 @@ namespace {
 // To either side. Most misspelt names begin like the correct one.
 constexpr int most_neighbours = 128;
 
+// What is found of a runtime takes the memory of so many values.
+constexpr std::size_t values_of_findings = 8;
+
+std::size_t kept_values_of(const RuntimeText& text) {
+    return std::min(text.values + values_of_findings, RuntimeLister::most_kept_values);
+}
+
 }  // namespace
 
-api::Result<RuntimeLister::Tree> RuntimeLister::find(const api::ObjectKey& key) {
+api::Result<RuntimeLister::Examined> RuntimeLister::find(const api::ObjectKey& key) {
     const auto at = runtimes_.find(key);
-    if (at == runtimes_.end()) return Tree();
+    if (at == runtimes_.end()) return Examined();
     Entry& entry = at->second;
     if (entry.text->is_too_large())
         return api::invalid("spec.runtimeRef", "the runtime " + too_large_text(entry.text->values));
@@ -24,7 +32,18 @@ api::Result<RuntimeLister::Tree> RuntimeLister::find(const api::ObjectKey& key) 
     }
     auto parsed = api::parse_json(entry.text->json);
     if (!parsed) return parsed.error();
-    return keep(at->first, entry, std::make_shared<const api::Json>(std::move(*parsed)));
+    return keep(at->first, entry,
+                std::make_shared<const runtime::ExaminedRuntime>(std::move(*parsed), pipeline_));
+}
+
+api::Result<RuntimeLister::Tree> RuntimeLister::find_tree(const api::ObjectKey& key) {
+    const auto found = find(key);
+    if (!found) return found.error();
+    return tree_of(*found);
+}
+
+RuntimeLister::Tree RuntimeLister::tree_of(const Examined& examined) {
+    return examined ? Tree(examined, &examined->object()) : Tree();
 }
 
 std::size_t RuntimeLister::values_of(const api::ObjectKey& key) const {
@@ -47,8 +66,8 @@ std::string RuntimeLister::nearest(const api::ObjectKey& key) const {
     return nearest.found();
 }
 
-RuntimeLister::Tree RuntimeLister::keep(const api::ObjectKey& key, Entry& entry, Tree tree) {
-    const std::size_t values = entry.text->values;
+RuntimeLister::Examined RuntimeLister::keep(const api::ObjectKey& key, Entry& entry, Examined tree) {
+    const std::size_t values = kept_values_of(*entry.text);
     while (kept_values_ + values > most_kept_values)
         drop_tree(runtimes_.find(*recently_used_.back())->second);
     kept_values_ += values;
@@ -60,7 +79,7 @@ RuntimeLister::Tree RuntimeLister::keep(const api::ObjectKey& key, Entry& entry,
 void RuntimeLister::drop_tree(Entry& entry) {
     if (!entry.tree) return;
     entry.tree.reset();
-    kept_values_ -= entry.text->values;
+    kept_values_ -= kept_values_of(*entry.text);
     recently_used_.erase(entry.used);
 }
 

@@ -9,10 +9,16 @@ namespace {
 constexpr std::string_view review_api_version = "admission.k8s.io/v1";
 constexpr std::string_view review_kind = "AdmissionReview";
 
-// Managed fields are half of many objects, and no verdict depends on them.
+// No verdict depends on these. Managed fields are half of many objects.
 constexpr std::string_view object_fields[] = {"request", "object", "metadata", "managedFields"};
 constexpr std::string_view old_object_fields[] = {"request", "oldObject", "metadata", "managedFields"};
-constexpr JsonPath managed_fields[] = {object_fields, old_object_fields};
+constexpr std::string_view resource[] = {"request", "resource"};
+constexpr std::string_view request_kind[] = {"request", "requestKind"};
+constexpr std::string_view request_resource[] = {"request", "requestResource"};
+constexpr std::string_view groups[] = {"request", "userInfo", "groups"};
+constexpr std::string_view extra[] = {"request", "userInfo", "extra"};
+constexpr JsonPath unread[] = {
+    object_fields, old_object_fields, resource, request_kind, request_resource, groups, extra};
 
 std::string text_of(const Json& value) { return std::string(value.as_string()); }
 
@@ -60,10 +66,19 @@ Verdict denied(int code, std::string reason, std::string message) {
     return {.denial = Denial{.code = code, .reason = std::move(reason), .message = std::move(message)}};
 }
 
-}  // namespace
+// Only a guess: the API server writes the operation so, before the objects.
+bool seems_to_create(std::string_view body) {
+    constexpr std::size_t most_before_objects = 4096;
+    constexpr std::string_view wanted = R"("CREATE")", key = R"("operation":)";
+    const std::string_view text = body.substr(0, most_before_objects);
+    // By a letter that is rarer than a quotation mark.
+    for (auto at = text.find('C', 1); at != text.npos; at = text.find('C', at + 1))
+        if (text.substr(at - 1).starts_with(wanted) && text.substr(0, at - 1).ends_with(key)) return true;
+    return false;
+}
 
-Result<AdmissionRequest> decode_admission_review(std::string_view body) {
-    auto review = parse_json_without(body, managed_fields);
+Result<AdmissionRequest> decode(std::string_view body, JsonPaths omit) {
+    auto review = parse_json_without(body, omit);
     if (!review) return review.error();
     if (std::as_const(*review)["apiVersion"].as_string() != review_api_version ||
         std::as_const(*review)["kind"].as_string() != review_kind)
@@ -90,6 +105,18 @@ Result<AdmissionRequest> decode_admission_review(std::string_view body) {
     // With generateName a request has no name; the object that is validated has one.
     if (decoded.name.empty()) decoded.name = text_of(std::as_const(decoded.object)["metadata"]["name"]);
     return decoded;
+}
+
+}  // namespace
+
+Result<AdmissionRequest> decode_admission_review(std::string_view body, JsonPaths unread_on_create) {
+    if (!unread_on_create.empty() && seems_to_create(body)) {
+        std::vector<JsonPath> omit(std::begin(unread), std::end(unread));
+        omit.insert(omit.end(), unread_on_create.begin(), unread_on_create.end());
+        auto decoded = decode(body, omit);
+        if (!decoded || decoded->operation == "CREATE") return decoded;
+    }
+    return decode(body, unread);
 }
 
 Verdict allowed() { return {}; }

@@ -12,6 +12,7 @@ constexpr std::int64_t fewest_seconds = 60;
 constexpr std::int64_t most_seconds = std::numeric_limits<std::int32_t>::max();
 
 std::optional<Time> time_at(const Json& value) {
+    if (!value.is_string()) return std::nullopt;
     const auto time = parse_time(value.as_string());
     return time ? std::optional(*time) : std::nullopt;
 }

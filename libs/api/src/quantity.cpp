@@ -89,6 +89,11 @@ Int128 to_nanos(std::string_view digits, std::size_t fraction_size, Scale scale)
     return add_or_saturate(multiply_or_saturate(whole, unit), fraction + (inexact ? 1 : 0));
 }
 
+Error no_quantity(std::string_view text) {
+    return invalid("", to_json(first_characters(text, 64)) +
+                           " is not a quantity: a number and a suffix, such as 500m, 2 or 1.5Gi");
+}
+
 }  // namespace
 
 std::int64_t Quantity::round_up() const {
@@ -110,9 +115,6 @@ Quantity operator*(std::int64_t factor, const Quantity& quantity) {
 }
 
 Result<Quantity> parse_quantity(std::string_view text) {
-    const Error error =
-        invalid("", to_json(first_characters(text, 64)) +
-                        " is not a quantity: a number and a suffix, such as 500m, 2 or 1.5Gi");
     std::string_view rest = text;
     const bool negative = !rest.empty() && rest[0] == '-';
     if (negative || (!rest.empty() && rest[0] == '+')) rest.remove_prefix(1);
@@ -125,7 +127,7 @@ Result<Quantity> parse_quantity(std::string_view text) {
         digits += fraction;
     }
     const auto scale = read_suffix(rest);
-    if (digits.empty() || !scale) return error;
+    if (digits.empty() || !scale) return no_quantity(text);
     Quantity quantity;
     quantity.nanos_ = to_nanos(digits, fraction_size, *scale);
     // Kubernetes caps binary suffixes there, so that 8Ei is not more than the largest count of bytes.

@@ -14,6 +14,7 @@ std::string string_or(const Json& value, std::string_view fallback) {
 }
 
 std::optional<Time> parse_time_at(const Json& value) {
+    if (!value.is_string()) return std::nullopt;
     const auto time = parse_time(value.as_string());
     return time ? std::optional(*time) : std::nullopt;
 }

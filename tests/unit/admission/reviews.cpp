@@ -82,8 +82,8 @@ std::vector<std::string> Reply::causes() const {
 
 Fixture::Fixture(const runtime::Features& features, const kube::Namespaces& namespaces,
                  admission::ReviewPolicy policy)
-    : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
-      pipeline(runtime::make_pipeline(features)),
+    : pipeline(runtime::make_pipeline(features)),
+      log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
       inputs(runtimes, server, pipeline, namespaces, &turns),
       handler(inputs, clock, review_metrics, log, pipeline, namespaces, std::move(policy), &budget, &turns) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {

@@ -58,12 +58,12 @@ public:
     VirtualClock clock{context};
     FakeApiServer server{clock};
     std::vector<std::pair<std::string, api::Json>> stored = {};  ///< by path
-    admission::RuntimeLister runtimes = {};
+    runtime::Pipeline pipeline;
+    admission::RuntimeLister runtimes{pipeline};
     std::string log_text = {};
     net::Log log;
     net::Metrics metrics = {};
     admission::ReviewMetrics review_metrics{metrics};
-    runtime::Pipeline pipeline;
     admission::ReviewTurns turns{context.get_executor()};
     admission::InputReader inputs;
     admission::Limiter budget{64};  ///< of the reviews that wait

@@ -1,6 +1,7 @@
 #include "admission/runtime_lister.hpp"
 
 #include <catch2/catch.hpp>
+#include <iterator>
 
 #include "reviews.hpp"
 #include "support/printers.hpp"
@@ -20,17 +21,17 @@ admission::RuntimeTextPtr runtime_of(std::size_t values) {
 
 TEST_CASE("a lister finds stored runtimes, and many reviews share one tree", "[lister]") {
     RuntimeLister view;
-    CHECK(view.find({"", "plain"}).value() == nullptr);
+    CHECK(view.find_tree({"", "plain"}).value() == nullptr);
     view.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
-    const auto tree = view.find({"", "plain"}).value();
+    const auto tree = view.find_tree({"", "plain"}).value();
     CHECK(*tree == test::cluster_runtime());
-    CHECK(view.find({"", "plain"}).value() == tree);
-    CHECK(view.find({"ns", "plain"}).value() == nullptr);
+    CHECK(view.find_tree({"", "plain"}).value() == tree);
+    CHECK(view.find_tree({"ns", "plain"}).value() == nullptr);
 
     view.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime("other")));
-    CHECK((*view.find({"", "plain"}).value())["metadata"]["name"] == "other");
+    CHECK((*view.find_tree({"", "plain"}).value())["metadata"]["name"] == "other");
     view.set({"", "plain"}, nullptr);
-    CHECK(view.find({"", "plain"}).value() == nullptr);
+    CHECK(view.find_tree({"", "plain"}).value() == nullptr);
     view.set({"", "plain"}, nullptr);
 }
 
@@ -41,14 +42,14 @@ TEST_CASE("trees of the most recently used runtimes are kept, up to a bound", "[
     for (int i = 0; i < 6; ++i) {
         const api::ObjectKey key = {"", std::to_string(i)};
         view.set(key, runtime_of(fourth));
-        trees.push_back(view.find(key).value());
+        trees.push_back(view.find_tree(key).value());
         // The first runtime is in use all the time.
-        CHECK(view.find({"", "0"}).value() == trees[0].lock());
+        CHECK(view.find_tree({"", "0"}).value() == trees[0].lock());
     }
     std::vector<bool> kept;
     for (const auto& tree : trees) kept.push_back(!tree.expired());
     CHECK(kept == std::vector<bool>{true, false, false, false, true, true});
-    CHECK(view.find({"", "1"}).value() != nullptr);
+    CHECK(view.find_tree({"", "1"}).value() != nullptr);
     for (int i = 0; i < 6; ++i) view.set({"", std::to_string(i)}, nullptr);
     for (const auto& tree : trees) CHECK(tree.expired());
 }
@@ -64,14 +65,14 @@ TEST_CASE("the tree of the largest valid runtime is kept", "[lister]") {
     CHECK(around > admission::max_runtime_values - 200);
     CHECK(view.values_of({"", "large"}) == around);
     CHECK(view.values_of({"", "other"}) == 0);
-    std::weak_ptr<const Json> tree = view.find({"", "large"}).value();
+    std::weak_ptr<const Json> tree = view.find_tree({"", "large"}).value();
     CHECK_FALSE(tree.expired());
 }
 
 TEST_CASE("a runtime that is too large is refused with its size", "[lister]") {
     RuntimeLister view;
     view.set({"", "huge"}, runtime_of(admission::max_runtime_values));
-    const auto found = view.find({"", "huge"});
+    const auto found = view.find_tree({"", "huge"});
     REQUIRE_FALSE(found);
     CHECK(found.error().field == "spec.runtimeRef");
     CHECK_THAT(found.error().message, Catch::Contains("a runtime may hold 50000"));
@@ -99,4 +100,32 @@ TEST_CASE("of very many names, those next to the misspelt one are compared", "[l
     CHECK(view.nearest({"", "runtime-1500x"}) == "runtime-1500");
     CHECK(view.nearest({"", "z-runtime"}).empty());
     CHECK(view.nearest({"", "b-runtime"}) == "a-runtime");
+}
+
+TEST_CASE("a runtime is examined once, with the pipeline of the reviews", "[lister]") {
+    const runtime::Pipeline pipeline = runtime::make_pipeline({.status_server = runtime::StatusServer()});
+    RuntimeLister view(pipeline), usual;
+    const auto plugins_of = [](RuntimeLister& lister) {
+        const auto& plugins = lister.find({"", "plain"}).value()->plugins();
+        return std::distance(plugins.begin(), plugins.end());
+    };
+    for (RuntimeLister* lister : {&view, &usual})
+        lister->set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
+    CHECK(plugins_of(view) == plugins_of(usual) + 1);
+    const auto found = view.find({"", "plain"}).value();
+    CHECK(found->shape());
+    CHECK(found->review_needs().empty());
+    CHECK(view.find({"", "plain"}).value() == found);
+
+    Json volcano = test::cluster_runtime();
+    volcano["spec"]["podGroupPolicy"]["volcano"] = Json::object();
+    volcano["spec"]["template"]["spec"]["replicatedJobs"]
+        .items()[0]["template"]["spec"]["template"]["spec"]["priorityClassName"] = "high";
+    view.set({"", "plain"}, admission::make_runtime_text(volcano));
+    CHECK(view.find({"", "plain"}).value()->review_needs() == runtime::review_needs(volcano, pipeline));
+    CHECK_FALSE(view.find({"", "plain"}).value()->review_needs().empty());
+
+    volcano["spec"]["template"]["spec"]["replicatedJobs"] = "no list";
+    view.set({"", "plain"}, admission::make_runtime_text(volcano));
+    CHECK_FALSE(view.find({"", "plain"}).value()->shape());
 }

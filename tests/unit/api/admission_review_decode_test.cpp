@@ -133,3 +133,43 @@ TEST_CASE("managed fields are left out of both objects, and nothing else is", "[
         CHECK(object["spec"]["managedFields"] == Json(1));
     }
 }
+
+TEST_CASE("a CREATE may lack what its verdict does not depend on, and other operations lack nothing",
+          "[api]") {
+    static constexpr std::string_view trainer[] = {"request", "object", "spec", "trainer"};
+    static constexpr std::string_view patched[] = {"request", "object", "spec", "patches", "[]", "spec"};
+    static constexpr JsonPath unread[] = {trainer, patched};
+    const std::string spec = R"({"patches":[{"manager":"a","spec":{"x":1}}],"trainer":{"image":"i"}})";
+    const std::string brief = R"({"patches":[{"manager":"a"}]})";
+    const std::string before_object =
+        R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",)";
+    const auto object = [](const std::string& text) { return R"("object":{"spec":)" + text + "}"; };
+    struct Case {
+        const char* name;
+        std::string members;
+        std::string want;
+    };
+    const Case cases[] = {
+        {"create", R"("operation":"CREATE",)" + object(spec), brief},
+        {"an operation after the object", object(spec) + R"(,"operation":"CREATE")", brief},
+        {"one far behind it",
+         object(spec) + R"(,"name":")" + std::string(5000, 'n') + R"(","operation":"CREATE")", spec},
+        {"written in another way", R"("operation": "CREATE",)" + object(spec), spec},
+        {"update", R"("operation":"UPDATE",)" + object(spec), spec},
+        {"an update that has the words of a create",
+         R"("operation":"UPDATE","options":{"operation":"CREATE"},)" + object(spec), spec},
+        {"the last of two operations", R"("operation":"CREATE",)" + object(spec) + R"(,"operation":"UPDATE")",
+         spec},
+        {"no operation", R"("options":{"operation":"CREATE"},)" + object(spec), spec},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const auto request = decode_admission_review(before_object + c.members + "}}", unread);
+            REQUIRE(request);
+            CHECK(to_json(request->object["spec"]) == c.want);
+            const auto whole = decode_admission_review(before_object + c.members + "}}");
+            REQUIRE(whole);
+            CHECK(to_json(whole->object["spec"]) == spec);
+        }
+    }
+}

@@ -29,6 +29,7 @@ runtime::Features features_of(const runtime::FeatureGates& gates);
 /// The objects for one review. Those that were not needed are absent, like those that do not exist.
 struct ReviewInputs {
     std::shared_ptr<const api::Json> runtime = {};
+    std::shared_ptr<const runtime::ExaminedRuntime> examined = {};  ///< that of `runtime`; null: not examined
     runtime::RuntimeSuggestion suggestion = {};      ///< a similar name, if the runtime does not exist
     std::optional<api::Error> runtime_refused = {};  ///< why the runtime is unusable, with its field
     /// The key of a runtime from the watch, which may lag behind the cluster.
@@ -37,6 +38,7 @@ struct ReviewInputs {
     std::string_view loss_by_new_job_set = {};  ///< as of lifecycle::loss()
     std::vector<api::Json> observed = {};       ///< the objects of runtime::review_needs() that exist
     runtime::QueuedJobs queued = {};
+    bool is_well_formed = false;  ///< as in runtime::TrainJobReview
 };
 
 /// The input of a review besides its request.

@@ -16,6 +16,8 @@ struct Route {
     /// Returns the verdict. Keeps the parts of the request that the answer needs.
     api::Verdict (*review)(api::AdmissionRequest& request, const ReviewContext& with);
     bool reviews_deletions = false;
+    /// What `review` does not depend on if the request is a CREATE: see api::decode_admission_review().
+    api::JsonPaths unread_on_create = {};
 };
 
 /// Returns all routes; paths are unique.

@@ -7,6 +7,7 @@
 #include "admission/runtime_text.hpp"
 #include "api/json.hpp"
 #include "api/object_key.hpp"
+#include "runtime/examined_runtime.hpp"
 
 namespace admission {
 
@@ -16,17 +17,25 @@ namespace admission {
 class RuntimeLister {
 public:
     using Tree = std::shared_ptr<const api::Json>;
+    using Examined = std::shared_ptr<const runtime::ExaminedRuntime>;
 
     /// The maximum number of values of all stored trees: those of some hundred usual runtimes, or of one of
     /// the maximum size.
     static constexpr std::size_t most_kept_values = max_runtime_values;
 
-    RuntimeLister() = default;
+    RuntimeLister() : RuntimeLister(runtime::default_pipeline()) {}
+    /// With the pipeline of the reviews, which must outlive it.
+    explicit RuntimeLister(const runtime::Pipeline& pipeline) : pipeline_(pipeline) {}
     RuntimeLister(const RuntimeLister&) = delete;
     RuntimeLister& operator=(const RuntimeLister&) = delete;
 
     /// Returns null if it is not in the cache; `invalid` if it is too large for reviews.
-    api::Result<Tree> find(const api::ObjectKey& key);
+    api::Result<Examined> find(const api::ObjectKey& key);
+    /// As find(), of the object alone.
+    api::Result<Tree> find_tree(const api::ObjectKey& key);
+
+    /// Returns the object, which keeps what was found of it.
+    static Tree tree_of(const Examined& examined);
 
     /// Returns its number of values; 0 if it is not in the cache.
     std::size_t values_of(const api::ObjectKey& key) const;
@@ -41,14 +50,15 @@ public:
 private:
     struct Entry {
         RuntimeTextPtr text = {};
-        Tree tree = {};
+        Examined tree = {};
         std::list<const api::ObjectKey*>::iterator used = {};  // if there is a tree
     };
     using Entries = std::map<api::ObjectKey, Entry>;
 
     void drop_tree(Entry& entry);
-    Tree keep(const api::ObjectKey& key, Entry& entry, Tree tree);
+    Examined keep(const api::ObjectKey& key, Entry& entry, Examined tree);
 
+    const runtime::Pipeline& pipeline_;
     Entries runtimes_ = {};
     std::list<const api::ObjectKey*> recently_used_ = {};  // the most recently used one first
     std::size_t kept_values_ = 0;

@@ -6,6 +6,7 @@
 
 #include "api/field_error.hpp"
 #include "api/json.hpp"
+#include "api/json_reader.hpp"
 #include "api/warnings.hpp"
 
 namespace api {
@@ -28,8 +29,10 @@ struct AdmissionRequest {
 };
 
 /// Decodes a review. Fails with `invalid` if the bytes are no v1 AdmissionReview with a request and a uid. No
-/// verdict is possible then.
-Result<AdmissionRequest> decode_admission_review(std::string_view body);
+/// verdict is possible then. `unread_on_create`: paths from the review's root to members of the objects that
+/// the verdict of a CREATE does not depend on. They may be missing from the objects of a CREATE; any other
+/// request has them.
+Result<AdmissionRequest> decode_admission_review(std::string_view body, JsonPaths unread_on_create = {});
 
 /// The metav1.Status of a denial.
 struct Denial {

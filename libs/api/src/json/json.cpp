@@ -17,6 +17,27 @@ bool key_less(const JsonObject::Member& left, const JsonObject::Member& right) {
     return left.key < right.key;
 }
 
+// As ==. A call of memcmp() costs more than comparing a name, and names are nearly all that is compared.
+bool is_key(std::string_view key, std::string_view wanted) {
+    constexpr std::size_t two_words = 16;
+    const std::size_t size = wanted.size();
+    if (key.size() != size) return false;
+    const auto has_same = [&]<class Word>(Word, std::size_t at) {
+        Word left = 0, right = 0;
+        std::memcpy(&left, key.data() + at, sizeof left);
+        std::memcpy(&right, wanted.data() + at, sizeof right);
+        return left == right;
+    };
+    // The first and the last word may overlap.
+    const auto has_same_ends = [&](auto word) {
+        return has_same(word, 0) && has_same(word, size - sizeof word);
+    };
+    if (size > two_words) return key == wanted;
+    if (size >= sizeof(std::uint64_t)) return has_same_ends(std::uint64_t());
+    if (size >= sizeof(std::uint32_t)) return has_same_ends(std::uint32_t());
+    return std::equal(key.begin(), key.end(), wanted.begin());
+}
+
 bool below_key(const JsonObject::Member& member, std::string_view key) { return member.key.compare(key) < 0; }
 
 auto lower_bound(auto& members, std::string_view key) {
@@ -83,7 +104,7 @@ const Json* JsonObject::find(std::string_view key) const {
     constexpr std::size_t small = 8;
     if (members_.size() <= small) {
         for (const Member& member : members_)
-            if (member.key == key) return &member.value;
+            if (is_key(member.key, key)) return &member.value;
         return nullptr;
     }
     const auto at = lower_bound(members_, key);
@@ -229,7 +250,7 @@ Json::Object& Json::members() {
 }
 
 const Json& Json::operator[](std::string_view key) const {
-    const Json* value = find(key);
+    const Json* value = is_object() ? as<Object>().find(key) : nullptr;
     return value ? *value : null_json;
 }
 

@@ -14,6 +14,20 @@ const char* skip_word(const char* at, std::string_view word) {
     return std::strncmp(at, word.data(), word.size()) == 0 ? at + word.size() : nullptr;
 }
 
+bool is_short_escape(char c) {
+    switch (c) {
+        case '"':
+        case '\\':
+        case '/':
+        case 'b':
+        case 'f':
+        case 'n':
+        case 'r':
+        case 't': return true;
+        default: return false;
+    }
+}
+
 // `text` is after the opening quote.
 const char* skip_string(const char* at) {
     for (;; ++at) {
@@ -21,7 +35,7 @@ const char* skip_string(const char* at) {
         if (*at == '"') return at + 1;
         if (*at != '\\') return nullptr;
         ++at;
-        if (*at == '\0' || !std::strchr("\"\\/bfnrt", *at)) return nullptr;
+        if (!is_short_escape(*at)) return nullptr;
     }
 }
 

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <iterator>
+#include <memory>
 
 #include "api/json_reader.hpp"
 #include "api/text.hpp"
@@ -86,9 +88,27 @@ template <>
 struct rapidjson::StreamTraits<api::Text> {
     enum { copyOptimization = 1 };
 };
+// Inline: there is hardly ever any, and it is asked for between all tokens.
+template <>
+inline void rapidjson::SkipWhitespace(api::Text& text) {
+    for (;;) switch (text.Peek()) {
+            case ' ':
+            case '\n':
+            case '\r':
+            case '\t': text.Take(); break;
+            default: return;
+        }
+}
 
 namespace api {
 namespace {
+
+// Assigns in place: a value that is made and then assigned is moved twice.
+template <class Place, class Value>
+void remake(Place& place, Value&& value) {
+    std::destroy_at(&place);
+    std::construct_at(&place, std::forward<Value>(value));
+}
 
 // Builds a tree from RapidJSON's events. Finished values and their keys wait on a stack until their container
 // closes, so that every array and object is allocated once, at its final size.
@@ -102,6 +122,7 @@ public:
           left_out_(omit),
           waiting_(waiting) {
         open_.reserve(32);
+        for (const JsonPath& path : omit) depths_left_out_ |= bit_of(path.size());
     }
 
     bool Null() { return add(nullptr); }
@@ -124,13 +145,12 @@ public:
         const std::string_view key(text, size);
         if (!is_utf8(key)) return false;
         if (is_skipping()) return true;
-        for (const JsonPath& path : left_out_)
-            if (path.size() == depth_ && path.back() == key && leads_here(path)) {
-                skipping_since_ = depth_;
-                pass_over_value_of(key);
-                return true;
-            }
-        waiting_.push_back({std::string(key), Json()});
+        if (is_left_out(key)) {
+            skipping_since_ = depth_;
+            pass_over_value_of(key);
+            return true;
+        }
+        remake(waiting_.emplace_back().key, key);
         return true;
     }
     bool StartObject() { return open(true); }
@@ -174,7 +194,7 @@ private:
     template <class Value>
     bool put(Value&& value) {
         if (open_.empty() || !open_.back().is_object) waiting_.emplace_back();
-        waiting_.back().value = Json(std::forward<Value>(value));
+        remake(waiting_.back().value, std::forward<Value>(value));
         return true;
     }
     bool open(bool is_object) {
@@ -212,6 +232,16 @@ private:
         if (end && (*end == ',' || *end == '}')) text_.go_on_with_zero_before(end);
     }
 
+    // Of a set of depths; deeper ones share the last bit.
+    static std::uint64_t bit_of(std::size_t depth) {
+        return std::uint64_t(1) << std::min<std::size_t>(depth, 63);
+    }
+    bool is_left_out(std::string_view key) const {
+        if ((depths_left_out_ & bit_of(depth_)) == 0) return false;
+        return std::any_of(left_out_.begin(), left_out_.end(), [&](const JsonPath& path) {
+            return path.size() == depth_ && path.back() == key && leads_here(path);
+        });
+    }
     bool is_skipping() const { return skipping_since_ > 0; }
     // Called after the value of an omitted key.
     void end_skipping() {
@@ -243,6 +273,7 @@ private:
     Text& text_;
     bool has_escapes_ = false;
     JsonPaths left_out_ = {};
+    std::uint64_t depths_left_out_ = 0;
     JsonObject::Members& waiting_;
     std::vector<Container> open_ = {};
     std::size_t depth_ = 0;

@@ -11,6 +11,25 @@ constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
+constexpr std::uint64_t above_ascii = 0x8080808080808080;
+
+// Returns whether any of the bytes is beyond ASCII.
+template <std::size_t count>
+bool has_others(const char* bytes) {
+    std::uint64_t words[count] = {};
+    std::memcpy(words, bytes, sizeof words);
+    std::uint64_t all = 0;
+    for (const std::uint64_t word : words) all |= word;
+    return (all & above_ascii) != 0;
+}
+
+// Removes the text's beginning as far as it is known to be ASCII, by `count` words.
+template <std::size_t count>
+void skip_ascii(std::string_view& text) {
+    constexpr std::size_t size = count * sizeof(std::uint64_t);
+    while (text.size() >= size && !has_others<count>(text.data())) text.remove_prefix(size);
+}
+
 std::string cut(std::string_view text, std::size_t characters, std::size_t bytes) {
     std::string kept;
     kept.reserve(std::min(text.size(), bytes));
@@ -64,13 +83,9 @@ char32_t take_character(std::string_view& text) {
 std::size_t find_invalid_character(std::string_view text) {
     std::string_view rest = text;
     while (!rest.empty()) {
-        // Almost all text is ASCII: checks eight bytes at a time.
-        std::uint64_t word = 0;
-        while (rest.size() >= sizeof word) {
-            std::memcpy(&word, rest.data(), sizeof word);
-            if ((word & 0x8080808080808080) != 0) break;
-            rest.remove_prefix(sizeof word);
-        }
+        // Almost all text is ASCII.
+        skip_ascii<8>(rest);
+        skip_ascii<1>(rest);
         if (rest.empty()) break;
         const std::size_t at = text.size() - rest.size();
         if (take_character(rest) == invalid_character) return at;

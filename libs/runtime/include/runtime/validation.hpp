@@ -9,6 +9,7 @@
 #include "api/time.hpp"
 #include "api/warnings.hpp"
 #include "runtime/build.hpp"
+#include "runtime/examined_runtime.hpp"
 #include "runtime/gates.hpp"
 #include "runtime/kueue_types.hpp"
 
@@ -27,7 +28,8 @@ struct ValidationResult {
 /// The objects to look up before a TrainJob can be validated.
 struct RequiredInputs {
     /// The runtime of `spec.runtimeRef`. On UPDATE it is the snapshot, if lifecycle::runtime_source()
-    /// requires it and there is one that belongs to the job. False also if the reference is unsupported.
+    /// requires it and there is one that belongs to the job. False also if the reference is unsupported, or
+    /// if `spec` has not the shape of one or is beyond its limits.
     bool runtime = false;
     bool job_set = false;  ///< the JobSet of the TrainJob's name
     /// The runtime if it is in the cache, for warnings only: it causes no request.
@@ -74,15 +76,18 @@ struct RuntimeSuggestion {
 /// The input of a TrainJob's validation. The looked-up objects must outlive it.
 struct TrainJobReview {
     api::Json object = {};
-    api::Json old_object = {};             ///< null on CREATE
-    const api::Json* runtime = nullptr;    ///< nullptr: not looked up, or it does not exist
-    RuntimeSuggestion suggestion = {};     ///< suggested instead
-    const api::JobSet* job_set = nullptr;  ///< nullptr: not looked up, or there is none
+    api::Json old_object = {};                  ///< null on CREATE
+    const api::Json* runtime = nullptr;         ///< nullptr: not looked up, or it does not exist
+    const ExaminedRuntime* examined = nullptr;  ///< that of `runtime` and the pipeline; nullptr: not examined
+    RuntimeSuggestion suggestion = {};          ///< suggested instead
+    const api::JobSet* job_set = nullptr;       ///< nullptr: not looked up, or there is none
     /// The losses if a new JobSet replaced that one, in words for users: "delete its volume claims". Empty if
     /// nothing would be lost.
     std::string_view loss_by_new_job_set = {};
     /// The objects of review_needs() that exist; nullptr: not read.
     const std::vector<api::Json>* observed = nullptr;
+    /// lookups_for() of these objects requires the runtime: their shape and limits are not checked again.
+    bool is_well_formed = false;
     KueueTypes kueue_types = KueueTypes::v2_2;
     Gates gates = Gates();
     api::Time now = {};

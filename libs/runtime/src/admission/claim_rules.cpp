@@ -16,13 +16,14 @@ using api::FieldErrors;
 using api::Json;
 
 void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
-    const ClaimPlaces places(review.job.spec["runtimePatches"]);
-    FieldErrors faults = validate_claims(review.merged_spec);
-    for (api::FieldError& fault : faults) {
-        fault.field = places.find(fault.value.as_string());
-        if (fault.field.empty()) fault.field = "spec.runtimeRef";
+    if (FieldErrors faults = validate_claims(review.merged_spec); !faults.empty()) {
+        const ClaimPlaces places(review.job.spec["runtimePatches"]);
+        for (api::FieldError& fault : faults) {
+            fault.field = places.find(fault.value.as_string());
+            if (fault.field.empty()) fault.field = "spec.runtimeRef";
+        }
+        errors.append(std::move(faults));
     }
-    errors.append(std::move(faults));
     Receivers receivers(review.plugins);
     for (const Json& job : review.merged_spec["replicatedJobs"].items())
         if (receivers.include(job))

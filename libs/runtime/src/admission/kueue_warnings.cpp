@@ -32,6 +32,11 @@ std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container,
     return merged ? std::optional(std::move(*merged)) : std::nullopt;
 }
 
+// Of a container's resources: what its Pod requests follows from these lists.
+bool says_the_same(const Json& left, const Json& right) {
+    return left["limits"] == right["limits"] && left["requests"] == right["requests"];
+}
+
 ResourceList requests_with(const Json& pod_spec, const Json* resources) {
     Json pod = pod_spec;
     if (Json* node = find_named(pod.find("containers"), api::node_container); node && resources)
@@ -73,6 +78,8 @@ void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnin
             ours = std::move(*merged);
         }
         const auto theirs = counted_by_kueue(job, (*node)["resources"], review);
+        if (says_the_same(ours ? *ours : (*node)["resources"], theirs ? *theirs : (*node)["resources"]))
+            continue;
         const ResourceList built = requests_with(pod_spec, ours ? &*ours : nullptr);
         const ResourceList counted = requests_with(pod_spec, theirs ? &*theirs : nullptr);
         ResourceList all = built;

@@ -98,6 +98,12 @@ void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, cons
     warn(context, Asked::of_every_update, found);
 }
 
+api::Result<> check_form(const TrainJobReview& review, const Json& spec, const Json& old_spec) {
+    if (review.is_well_formed) return {};
+    if (auto shape = check_train_job_shape(spec); !shape) return shape;
+    return check_train_job_limits(spec, old_spec);
+}
+
 void add_error(Rule rule, const api::Error& error, FieldErrors& errors) {
     errors.push_back({FieldErrorType::invalid, error.field, {}, error.message, {}, rule});
 }
@@ -133,18 +139,17 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
             warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, pipeline, result.warnings);
         return result;
     }
-    auto shape = check_train_job_shape(job.spec);
-    if (shape) shape = check_train_job_limits(job.spec, old_job ? old_job->spec : nothing);
-    if (!shape) {
-        add_error(Rule::malformed, shape.error(), result.errors);
+    if (const auto form = check_form(review, job.spec, old_job ? old_job->spec : nothing); !form) {
+        add_error(Rule::malformed, form.error(), result.errors);
         return result;
     }
 
     find_runtime(job, review.runtime, review.suggestion, result.errors);
     const Json* runtime = result.errors.empty() ? review.runtime : nullptr;
-    Json merged;
-    if (runtime) {
-        if (const auto broken = check_runtime_shape(*runtime, pipeline); !broken) {
+    const ExaminedRuntime* const examined = review.examined;
+    if (runtime)
+        if (const auto broken = examined ? examined->shape() : check_runtime_shape(*runtime, pipeline);
+            !broken) {
             runtime = nullptr;
             result.errors.push_back({FieldErrorType::invalid,
                                      "spec.runtimeRef",
@@ -152,14 +157,17 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
                                      "the runtime is broken: " + describe(broken.error()),
                                      {},
                                      Rule::malformed});
-        } else if (auto patched = merged_template(*runtime, job.spec, ActivePlugins(pipeline, *runtime))) {
-            merged = std::move(patched->spec);
-        } else {
-            add_error(Rule::patches_merge, patched.error(), result.errors);
         }
+    const ActivePlugins plugins =
+        runtime && examined ? examined->plugins() : ActivePlugins(pipeline, runtime ? *runtime : nothing);
+    Json merged;
+    if (runtime) {
+        if (auto patched = merged_template(*runtime, job.spec, plugins))
+            merged = std::move(patched->spec);
+        else
+            add_error(Rule::patches_merge, patched.error(), result.errors);
     }
 
-    const ActivePlugins plugins(pipeline, runtime ? *runtime : nothing);
     ValidationContext context = {.job = job,
                                  .old_job = old_job ? &*old_job : nullptr,
                                  .runtime = runtime ? *runtime : nothing,

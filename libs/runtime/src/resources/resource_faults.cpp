@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "api/dns_label.hpp"
@@ -119,7 +120,7 @@ bool can_be_overcommitted(std::string_view name) { return !is_extended(name) && 
 
 std::vector<ResourceFault> resource_faults(const Json& resources) {
     std::vector<ResourceFault> faults;
-    const Advice advice(resources);
+    std::optional<Advice> advice;  // made for the first unknown name
     const bool has_room_for_pages =
         has_any(resources, [](std::string_view name) { return name == "cpu" || name == "memory"; });
     for (const std::string_view list : {"limits", "requests"})
@@ -128,7 +129,8 @@ std::vector<ResourceFault> resource_faults(const Json& resources) {
                 if (!rule.empty()) faults.push_back({list, name, std::move(what), std::move(rule)});
             };
             if (!is_known_name(name)) {
-                add(name, advice.about(name));
+                if (!advice) advice.emplace(resources);
+                add(name, advice->about(name));
                 continue;
             }
             const auto quantity = api::parse_quantity(value);

@@ -1,9 +1,11 @@
 #include "template/limits.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <set>
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "merge/place.hpp"
 
@@ -62,23 +64,56 @@ constexpr Limit limits[] = {
     {"wwids", 256},
 };
 
-bool below(const Limit& limit, std::string_view name) { return limit.name < name; }
-
-const Limit* limit_of(std::string_view name) {
-    const auto at = std::lower_bound(std::begin(limits), std::end(limits), name, below);
-    return at != std::end(limits) && at->name == name ? at : nullptr;
+// By length first: most names differ in it from the one that is searched for.
+constexpr bool below(std::string_view left, std::string_view right) {
+    return left.size() != right.size() ? left.size() < right.size() : left < right;
 }
 
+constexpr auto by_length = [] {
+    auto sorted = std::to_array(limits);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Limit& left, const Limit& right) { return below(left.name, right.name); });
+    return sorted;
+}();
+
+const Limit* limit_of(std::string_view name) {
+    const auto at =
+        std::lower_bound(by_length.begin(), by_length.end(), name,
+                         [](const Limit& limit, std::string_view key) { return below(limit.name, key); });
+    return at != by_length.end() && at->name == name ? &*at : nullptr;
+}
+
+// The key of an item. Keys are in the order of their last bytes, in which most of them differ.
+struct ItemKey {
+    std::uint64_t end = 0;
+    std::string_view text = {};
+    std::size_t item = 0;
+
+    auto operator<=>(const ItemKey&) const = default;
+};
+
+std::uint64_t last_bytes(std::string_view text) {
+    std::uint64_t bytes = 0;
+    text.remove_prefix(text.size() - std::min(text.size(), sizeof bytes));
+    std::memcpy(&bytes, text.data(), text.size());
+    return bytes;
+}
+
+// Sorted rather than hashed, since users can easily choose keys with equal hashes.
 api::Result<> check_keys(const Json& list, std::string_view key, const Place& place) {
-    std::set<std::string_view> seen;
-    for (std::size_t i = 0; i < list.items().size(); ++i) {
-        const std::string_view value = list.items()[i][key].as_string();
-        if (!value.empty() && !seen.insert(value).second)
-            return api::invalid(
-                Place{.outer = &place, .index = i}.text(),
-                "repeats the " + std::string(key) + " of an earlier item: each may be there once");
-    }
-    return {};
+    const auto& items = list.items();
+    std::vector<ItemKey> keys;
+    keys.reserve(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i)
+        if (const std::string_view text = items[i][key].as_string(); !text.empty())
+            keys.push_back({last_bytes(text), text, i});
+    std::sort(keys.begin(), keys.end());
+    std::size_t repeated = items.size();
+    for (std::size_t i = 1; i < keys.size(); ++i)
+        if (keys[i - 1].text == keys[i].text) repeated = std::min(repeated, keys[i].item);
+    if (repeated == items.size()) return {};
+    return api::invalid(Place{.outer = &place, .index = repeated}.text(),
+                        "repeats the " + std::string(key) + " of an earlier item: each may be there once");
 }
 
 api::Result<> check_limit(const Json& value, const Limit& limit, const Place& place) {
@@ -90,8 +125,9 @@ api::Result<> check_limit(const Json& value, const Limit& limit, const Place& pl
 }
 
 api::Result<> check(const Json& value, const Place& place) {
-    for (std::size_t i = 0; i < value.items().size(); ++i)
-        if (auto checked = check(value.items()[i], {.outer = &place, .index = i}); !checked) return checked;
+    const auto& items = value.items();
+    for (std::size_t i = 0; i < items.size(); ++i)
+        if (auto checked = check(items[i], {.outer = &place, .index = i}); !checked) return checked;
     for (const auto& [name, member] : value.members()) {
         if (!member.is_array() && !member.is_object()) continue;
         const Place here = {.outer = &place, .member = name};

@@ -32,13 +32,30 @@ void drop_noise(Json& tree) {
 
 // The CRD also admits name, namespace and finalizers in a patch's metadata; they do not belong into a
 // template.
-void keep_labels_and_annotations(Json* metadata) {
-    if (!metadata || !metadata->is_object()) return;
-    metadata->members().erase_if([](const auto& m) { return m.key != "labels" && m.key != "annotations"; });
+bool belongs_into_template(const Json::Object::Member& m) {
+    return m.key == "labels" || m.key == "annotations";
 }
 
-Json patch_of_spec(const Json& patch) {
-    Json spec = patch["spec"];
+void keep_labels_and_annotations(Json* metadata) {
+    if (!metadata || !metadata->is_object()) return;
+    metadata->members().erase_if([](const auto& m) { return !belongs_into_template(m); });
+}
+
+bool has_more_than_labels_and_annotations(const Json& metadata) {
+    const auto& members = metadata.members();
+    return !std::all_of(members.begin(), members.end(), belongs_into_template);
+}
+
+bool has_more_metadata(const Json& patch_of_spec) {
+    const auto& jobs = patch_of_spec["replicatedJobs"].items();
+    return std::any_of(jobs.begin(), jobs.end(), [](const Json& job) {
+        const Json& job_template = job["template"];
+        return has_more_than_labels_and_annotations(job_template["metadata"]) ||
+               has_more_than_labels_and_annotations(job_template["spec"]["template"]["metadata"]);
+    });
+}
+
+Json without_more_metadata(Json spec) {
     if (Json* jobs = spec.find("replicatedJobs"); jobs && jobs->is_array())
         for (Json& job : jobs->items()) {
             Json* job_template = job.find("template");
@@ -123,11 +140,13 @@ api::Result<Template> patched_template(const Json& runtime, const Json& train_jo
         put_all(result.labels, patch["metadata"]["labels"]);
         put_all(result.annotations, patch["metadata"]["annotations"]);
         if (patch["spec"].empty()) continue;
-        Json spec_patch = patch_of_spec(patch);
-        if (patches[i]["manager"].as_string() == api::kueue_manager)
-            keep_tolerations(result.spec, spec_patch);
-        auto merged =
-            merge::strategic_merge(std::move(result.spec), std::move(spec_patch), merge::job_set_spec());
+        const bool is_kueues = patches[i]["manager"].as_string() == api::kueue_manager;
+        // Most patches are merged as they are, without a copy.
+        const bool is_changed = is_kueues || has_more_metadata(patch["spec"]);
+        Json changed = is_changed ? without_more_metadata(patch["spec"]) : Json();
+        if (is_kueues) keep_tolerations(result.spec, changed);
+        auto merged = merge::strategic_merge(std::move(result.spec), is_changed ? changed : patch["spec"],
+                                             merge::job_set_spec());
         if (!merged)
             return api::invalid("spec.runtimePatches[" + std::to_string(i) + "]",
                                 "trainingRuntimeSpec.template.spec." + describe(merged.error()));

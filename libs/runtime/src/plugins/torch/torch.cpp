@@ -118,6 +118,19 @@ std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_sp
     return missing;
 }
 
+// Returns those of the variables that are set, in the given order.
+std::string variables_among(const Json& env, std::span<const std::string_view> variables) {
+    std::vector<bool> is_set(variables.size());
+    for (const Json& variable : env.items()) {
+        const auto at = std::find(variables.begin(), variables.end(), variable["name"].as_string());
+        if (at != variables.end()) is_set[static_cast<std::size_t>(at - variables.begin())] = true;
+    }
+    std::string names;
+    for (std::size_t i = 0; i < variables.size(); ++i)
+        if (is_set[i]) names += (names.empty() ? "" : ", ") + std::string(variables[i]);
+    return names;
+}
+
 // As in the schema. Each container of each target is searched for.
 constexpr Shape container_names = {{}, nullptr, true, 8};
 constexpr ShapeMember target_members[] = {{"containerNames", container_names}};
@@ -150,13 +163,11 @@ public:
     void validate(const ValidationInputs& review, FieldErrors& errors) const override {
         const Json& env = review.job.spec["trainer"]["env"];
         const std::optional<Elastic> elastic = elastic_of(policy_of(review.runtime));
-        std::string taken;
-        const auto check = [&](std::span<const std::string_view> variables) {
-            for (const std::string_view variable : variables)
-                if (find_named(env, variable)) taken += (taken.empty() ? "" : ", ") + std::string(variable);
-        };
-        check(reserved);
-        if (elastic) check(reserved_if_elastic);
+        std::string taken = variables_among(env, reserved);
+        if (elastic) {
+            const std::string more = variables_among(env, reserved_if_elastic);
+            taken += (taken.empty() || more.empty() ? "" : ", ") + more;
+        }
         if (!taken.empty())
             errors.push_back({FieldErrorType::invalid,
                               "spec.trainer.env",
