@@ -9,6 +9,7 @@ from driver import Driver
 from meter import PROFILE, Meter
 
 CALM_SECONDS = 12  # the process frees memory a few seconds after the work
+STARTED_SECONDS = 5
 SERVERS = ("kube-apiserver", "etcd")
 
 
@@ -28,8 +29,10 @@ class Phase(typing.NamedTuple):
 
 
 class Life(typing.NamedTuple):
-    """All figures of one life. phases: {name: Phase}; alone: {name: Span} of the driver without a controller."""
+    """All figures of one life. started: (resident, proportional) memory in MiB without a TrainJob, STARTED_SECONDS after the start; idle:
+    resident memory later on. phases: {name: Phase}; alone: {name: Span} of the driver without a controller."""
     jobs: int
+    started: tuple
     idle: float
     phases: dict
     alone: dict
@@ -65,6 +68,7 @@ class Live:
     def run(self):
         bed, driver = self._bed, self._driver
         self._controller = self._start(bed, lambda: None)
+        started = self._controller.memory_at(STARTED_SECONDS)
         self._controller.wait_until_quiet(CALM_SECONDS)
         idle = self._controller.memory()[0]
         bed.stop_controller()
@@ -85,7 +89,7 @@ class Live:
         alone = {"suspend": self._span(lambda: driver.suspend(True)), "resume": self._span(lambda: driver.suspend(False)),
                  # Another reason, since a write that changes nothing costs less.
                  "finish": self._span(lambda: driver.finish("AllJobsCompletes"))}
-        return Life(self._jobs, idle, self._phases, alone, background, ready)
+        return Life(self._jobs, started, idle, self._phases, alone, background, ready)
 
     def _start_and_measure(self, name, wait):
         self._controller = self._start(self._bed, self._meter.start)
