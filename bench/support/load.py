@@ -1,4 +1,4 @@
-"""Work that comes at a steady rate, as from users who do not wait for each other, and percentiles of its latencies."""
+"""Work that comes at a steady rate, as from users that do not wait for each other, and percentiles of its latencies."""
 
 import math
 import time
