@@ -81,7 +81,7 @@ class Live:
         self._controller.wait_until_quiet(CALM_SECONDS)
         self._measure("settled", lambda: time.sleep(self._settled), lambda: None)
         bed.stop_controller()
-        self._start_and_measure("restart", lambda: self._controller.wait_until_quiet(CALM_SECONDS))
+        self._start_and_measure("restart", self._wait_until_restarted)
         ready = getattr(self._controller, "seconds_to_ready", None)
         bed.stop_controller()
 
@@ -90,6 +90,10 @@ class Live:
                  # Another reason, since a write that changes nothing costs less.
                  "finish": self._span(lambda: driver.finish("AllJobsCompletes"))}
         return Life(self._jobs, started, idle, self._phases, alone, background, ready)
+
+    def _wait_until_restarted(self):
+        self._controller.wait_until_quiet(CALM_SECONDS)
+        self._controller.probe()  # as the idle one was, whose memory is subtracted
 
     def _start_and_measure(self, name, wait):
         self._controller = self._start(self._bed, self._meter.start)
