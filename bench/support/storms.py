@@ -22,7 +22,7 @@ def status_of(jobs=1, ready=0, failed=0, restarts=0):
 def says(job, status):
     """Returns whether a TrainJob has the counts of that status of its JobSet."""
     counts = {each["name"]: each for each in job.get("status", {}).get("jobsStatus", [])}
-    return all(counts.get(want["name"], {}).get(count) == number
+    return all(want["name"] in counts and counts[want["name"]].get(count, 0) == number
                for want in status["status"]["replicatedJobsStatus"] for count, number in want.items() if count != "name")
 
 
