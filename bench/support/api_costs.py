@@ -8,6 +8,7 @@ import re
 import typing
 
 _SERIES = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.M)
+_IN_FLIGHT = re.compile(r"^apiserver_current_inflight_requests\{.*\} (\S+)$", re.M)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _VERBS = {"POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE"}
 
@@ -22,6 +23,11 @@ def parse_requests(metrics):
             code = "" if label["code"].startswith("2") else f" {label['code']}"
             counts[_name(label["verb"], label["resource"], label["subresource"]) + code] += float(value)
     return counts
+
+
+def requests_in_flight(metrics):
+    """Returns the most requests that the API server handled at a time within the last second. It does not count watches."""
+    return sum(float(value) for value in _IN_FLIGHT.findall(metrics))
 
 
 def request_of(method, path):

@@ -9,10 +9,11 @@ import time
 
 from controlplane.processes import start_time
 from deployment import Program
-from kernel import cpu_seconds, resident
+from kernel import age, cpu_seconds, proportional, resident
 from rest import wait_for
 
 _QUIET = 0.015  # of a core; what a controller takes for its lease alone
+_PROBED_EVERY = 2  # seconds, as the readiness probe of the Deployment
 
 
 class Measured:
@@ -25,6 +26,16 @@ class Measured:
         """Returns (resident memory, its peak so far) in MiB."""
         return resident(self.pid), resident(self.pid, "VmHWM")
 
+    def memory_at(self, seconds):
+        """Returns (resident, proportional) memory in MiB so many seconds after the start of the process, which is probed until then."""
+        while (left := seconds - age(self.pid)) > 0:
+            self.probe()
+            time.sleep(min(left, _PROBED_EVERY))
+        return resident(self.pid), proportional(self.pid)
+
+    def probe(self):
+        """Reads what a kubelet and Prometheus read, where that is known."""
+
     def wait_until_quiet(self, seconds=2):
         """Returns when it has done next to nothing for that long."""
         used, since = self.cpu(), time.monotonic()
@@ -36,6 +47,10 @@ class Measured:
 
 class Reconciler(Measured, Program):
     """Signalbox's."""
+
+    def probe(self):
+        for path in ("/healthz", "/readyz", "/metrics"):
+            self.admin(path)
 
     def port_of(self, what):
         # The log level hides the log line with the port. The port is cached, since callers need it many times per second.
@@ -85,9 +100,12 @@ class Peer(Measured):
                 return
         raise RuntimeError(f"the command of the peer ended with {self._command.wait()} without a line \"pid N\": {log}")
 
+    def running(self):
+        return start_time(self.pid) is not None
+
     def stop(self):
         """Ends it by SIGTERM. Returns the problems of its end."""
-        if start_time(self.pid) is None:
+        if not self.running():
             os.killpg(self._command.pid, signal.SIGKILL)
             return ["the peer has ended by itself"]
         os.kill(self.pid, signal.SIGTERM)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import time
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -18,6 +19,18 @@ def resident(pid, what="VmRSS"):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     fields = dict(line.split(":", 1) for line in status.splitlines())
     return int(fields[what].split()[0]) / 1024
+
+
+def proportional(pid):
+    """Returns the proportional set size in MiB: of pages that processes share, each has its part."""
+    line = next(line for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
+    return int(line.split()[1]) / 1024
+
+
+def age(pid):
+    """Returns the seconds since the process was started."""
+    started = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]) / _TICKS
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started
 
 
 def pin(pid, cores):

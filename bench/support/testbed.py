@@ -11,15 +11,19 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import ssl
 import sys
 import threading
 import time
 
+import yaml
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "bed"))
 
 from api_costs import parse_requests, request_of  # noqa: E402
+from comparison import OURS, PEER  # noqa: E402
 from controllers import Peer, Reconciler  # noqa: E402
 from cpu_profile import seconds_by_kind  # noqa: E402
 from kernel import cpu_seconds  # noqa: E402
@@ -28,21 +32,37 @@ from rest import path_of, wait_for  # noqa: E402
 
 BINARIES = pathlib.Path(os.environ.get("SIGNALBOX_BIN_DIR", ROOT / "build" / "release" / "bin"))
 JOBS = "bench"  # the namespace of the TrainJobs
-_CLIENT_THREADS = 6
 _PROFILE_SECONDS = 2
 
 
-class Bed:
-    """A context manager that runs the control plane. `bed.client` has the permissions of an administrator. profiling: whether the API
-    server answers requests for profiles."""
+def shipped_arguments():
+    """Returns the arguments of the Deployment in manifests/base, with a free port of loopback."""
+    deployment = yaml.safe_load((ROOT / "manifests" / "base" / "reconciler-deployment.yaml").read_text())
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    return [re.sub("^--admin-listen=.*", "--admin-listen=127.0.0.1:0", argument) for argument in container["args"]]
 
-    def __init__(self, profiling=False):
+
+def starts_of(peer=None, options=()):
+    """Returns {subject: start(bed, begun)} of the reconciler with these options and, if there is one, of the peer's command. A start
+    returns the controller, and calls begun() as its process starts."""
+    starts = {OURS: lambda bed, begun: bed.start_reconciler(*options, begun=begun)}
+    if peer:
+        starts[PEER] = lambda bed, begun: bed.start_peer(peer, begun)
+    return starts
+
+
+class Bed:
+    """A context manager that runs the control plane. `bed.client` has the permissions of an administrator, and sends so many requests at
+    a time. profiling: whether the API server answers requests for profiles."""
+
+    def __init__(self, profiling=False, client_threads=6):
         self._profiling = profiling
+        self._client_threads = client_threads
 
     def __enter__(self):
         self.plane = LeanPlane([f"--profiling={str(self._profiling).lower()}"]).start()
         self.plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "runtimes")
-        self.client = Client(self.plane)
+        self.client = Client(self.plane, self._client_threads)
         self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": JOBS}}, "namespaces")
         self._controller = None
         return self
@@ -60,7 +80,7 @@ class Bed:
         started = time.monotonic()
         program = self._controller = Reconciler(
             BINARIES / "signalbox-reconciler", self.plane.directory / "reconciler.log",
-            ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0", "--log-level", "warn", *options])
+            ["--kubeconfig", kubeconfig, *shipped_arguments(), *options])
         program.wait_until_ready()
         wait_for("the lease", program.leads, interval=0.05)
         program.seconds_to_ready = time.monotonic() - started
@@ -76,6 +96,11 @@ class Bed:
         program, self._controller = self._controller, None
         if problems := program.stop():
             raise AssertionError("; ".join(problems))
+
+    def forget_controller(self):
+        """For one that has ended by itself."""
+        program, self._controller = self._controller, None
+        program.stop()
 
     def cpu_of_servers(self):
         """Returns the CPU seconds of the API server and of etcd."""
@@ -114,11 +139,11 @@ class Profiler:
 class Client:
     """Sends several requests at a time, over keep-alive connections. `sent` counts them by their names in Bed.requests()."""
 
-    def __init__(self, plane):
+    def __init__(self, plane, threads):
         self._host, self._port = plane.server.removeprefix("https://").split(":")
         self._tls = ssl.create_default_context(cafile=plane.ca_file)
         self._tls.load_cert_chain(*(plane.ca_file.parent / f"admin.{suffix}" for suffix in ("crt", "key")))
-        self._pool = concurrent.futures.ThreadPoolExecutor(_CLIENT_THREADS)
+        self.pool = concurrent.futures.ThreadPoolExecutor(threads)
         self._local = threading.local()
         self._lock = threading.Lock()
         self.sent = collections.Counter()
@@ -144,19 +169,34 @@ class Client:
 
     def _connection(self):
         if not hasattr(self._local, "connection"):
-            self._local.connection = http.client.HTTPSConnection(self._host, int(self._port), context=self._tls, timeout=60)
+            self._local.connection = self._new_connection()
         return self._local.connection
+
+    def _new_connection(self):
+        return http.client.HTTPSConnection(self._host, int(self._port), context=self._tls, timeout=60)
 
     def each(self, function, items):
         """Calls function(item) for all items, several at a time."""
-        for _ in self._pool.map(function, items):
+        for _ in self.pool.map(function, items):
             pass
+
+    def stream(self, path):
+        """Returns (connection, response) of a GET that does not end. The response is an iterable of lines."""
+        connection = self._new_connection()
+        connection.request("GET", path)
+        response = connection.getresponse()
+        if response.status >= 300:
+            raise RuntimeError(f"GET {path}: {response.status} {response.read(500).decode()}")
+        return connection, response
 
     def create(self, obj, resource):
         self.request("POST", path_of(resource, obj["metadata"].get("namespace", JOBS)), json.dumps(obj))
 
-    def patch(self, resource, name, change, subresource=""):
-        self.request("PATCH", path_of(resource, JOBS, name) + subresource, json.dumps(change), "application/merge-patch+json")
+    def patch(self, resource, name, change, subresource="", namespace=JOBS):
+        self.request("PATCH", path_of(resource, namespace, name) + subresource, json.dumps(change), "application/merge-patch+json")
+
+    def delete_all(self, resource, namespace):
+        self.request("DELETE", path_of(resource, namespace))
 
     def get(self, resource, name):
         return json.loads(self.request("GET", path_of(resource, JOBS, name)))
@@ -164,9 +204,9 @@ class Client:
     def list(self, resource, namespace=JOBS):
         return json.loads(self.request("GET", path_of(resource, namespace)))["items"]
 
-    def count(self, resource):
+    def count(self, resource, namespace=JOBS):
         """Returns how many there are, by a request that costs next to nothing."""
-        answer = json.loads(self.request("GET", path_of(resource, JOBS) + "?limit=1"))
+        answer = json.loads(self.request("GET", path_of(resource, namespace) + "?limit=1"))
         return len(answer["items"]) + answer["metadata"].get("remainingItemCount", 0)
 
     def wait_for_all(self, what, resource, has, missing, seconds=1200):

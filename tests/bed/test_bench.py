@@ -1,9 +1,14 @@
-"""The arithmetic of the benchmarks: ratios of turns, and the cost of a controller to the API server; and how a peer is started."""
+"""The arithmetic of the benchmarks: ratios of turns, the cost of a controller to the API server, and latencies; and how a peer is started."""
 
 import collections
+import concurrent.futures
 import gzip
+import json
+import os
 import pathlib
 import sys
+import threading
+import types
 
 import pytest
 from controlplane.processes import start_time
@@ -12,10 +17,16 @@ from rest import wait_for
 
 sys.path.insert(0, str(ROOT / "bench" / "support"))
 
-from api_costs import Span, of_controller, parse_requests, request_of
+from api_costs import Span, of_controller, parse_requests, request_of, requests_in_flight
 from comparison import OURS, PEER, Comparison, spread, table
 from controllers import Peer
 from cpu_profile import kind_of, samples, seconds_by_kind
+from kernel import age, proportional, resident
+from load import offer, percentile
+from sampler import Sampler
+from storms import says, status_of
+from testbed import shipped_arguments
+from watching import Watch
 
 METRICS = """\
 # HELP apiserver_request_total Counter
@@ -28,6 +39,8 @@ apiserver_request_total{code="409",component="apiserver",dry_run="",group="jobse
 subresource="",verb="APPLY",version="v1alpha2"} 2
 apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="",scope="",subresource="/readyz",verb="GET",version=""} 9
 apiserver_request_duration_seconds_sum{resource="jobsets",verb="APPLY"} 4
+apiserver_current_inflight_requests{request_kind="mutating"} 12
+apiserver_current_inflight_requests{request_kind="readOnly"} 3
 """
 
 
@@ -76,6 +89,10 @@ def test_the_spread_of_nothing_is_nothing():
 
 def test_requests_are_read_from_the_metrics_of_the_api_server():
     assert parse_requests(METRICS) == {"PATCH trainjobs/status": 12, "APPLY jobsets": 30, "APPLY jobsets 409": 2}
+
+
+def test_requests_in_flight_are_those_that_read_and_those_that_write():
+    assert requests_in_flight(METRICS) == 15
 
 
 @pytest.mark.parametrize("method, path, want", [
@@ -177,3 +194,100 @@ def test_a_peer_that_has_ended_by_itself_is_a_problem(tmp_path):
     peer = Peer("true & echo pid $!; wait; sleep 60", "cluster.json", tmp_path / "log")
     wait_for("its end", lambda: start_time(peer.pid) is None, interval=0.01)
     assert peer.stop() == ["the peer has ended by itself"]
+
+
+@pytest.mark.parametrize("percent, want", [(50, 3), (60, 3), (61, 4), (99, 5), (100, 5), (0, 1)])
+def test_a_percentile_is_one_of_the_values(percent, want):
+    assert percentile([5, 1, 3, 2, 4], percent) == want
+
+
+def test_work_is_due_at_its_rate_although_earlier_work_takes_long():
+    last, taken = threading.Event(), []
+
+    def work(item):
+        taken.append(item)
+        if item == "a":
+            assert last.wait(30)
+        if item == "c":
+            last.set()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        due = offer(pool, work, ["a", "b", "c"], 1000)
+    assert sorted(taken) == ["a", "b", "c"]
+    assert [at - due["a"] for at in due.values()] == pytest.approx([0, 0.001, 0.002], abs=1e-6)
+
+
+def test_a_failure_of_offered_work_is_not_lost():
+    def fail(item):
+        raise RuntimeError(item)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, pytest.raises(RuntimeError, match="a"):
+        offer(pool, fail, ["a"], 1000)
+
+
+def event(kind, name, **spec):
+    return json.dumps({"type": kind, "object": {"metadata": {"name": name}, "spec": spec}}).encode()
+
+
+def test_a_watch_notes_the_first_event_that_shows_an_object_as_it_should_be():
+    watch = Watch(None, "jobsets", "bench", lambda job_set: job_set["spec"].get("suspend"))
+    assert watch.note(1.0, event("ADDED", "a")) is None
+    assert watch.note(2.0, event("MODIFIED", "a", suspend=True)) == "a"
+    watch.note(3.0, event("MODIFIED", "a", suspend=True))
+    watch.note(4.0, event("DELETED", "b", suspend=True))
+    assert watch.wait_for(["a"], 0) == {"a": (2.0, True)}
+    with pytest.raises(AssertionError, match="still waiting for 1 of .*/jobsets: b"):
+        watch.wait_for(["a", "b"], 0)
+
+
+@pytest.mark.parametrize("line, want", [(None, "ended"), (b'{"type": "ERROR", "object": {"code": 410}}', "failed: {'code': 410}")])
+def test_a_watch_that_sees_nothing_more_says_so(line, want):
+    with pytest.raises(AssertionError, match=want):
+        Watch(None, "jobsets", "bench", bool).note(1.0, line)
+
+
+def test_a_train_job_says_what_its_job_set_says_once_all_counts_are_the_same():
+    status = status_of(jobs=10, ready=7, failed=3)
+    [counts] = status["status"]["replicatedJobsStatus"]
+    assert says({"status": {"jobsStatus": [counts]}}, status)
+    assert not says({"status": {"jobsStatus": [{**counts, "ready": 8}]}}, status)
+    assert not says({"status": {"jobsStatus": []}}, status)
+    assert not says({}, status)
+
+
+class Fleeting:
+    """A controller whose processes take this much CPU time; each ends when it is asked whether it runs."""
+
+    def __init__(self, seconds, peak):
+        self._seconds, self._peak, self.alive = seconds, peak, True
+
+    def running(self):
+        return self.alive
+
+    def cpu(self):
+        if not self.alive:
+            raise FileNotFoundError
+        return self._seconds
+
+    def memory(self):
+        return 1.0, self._peak
+
+
+def test_a_controller_that_ends_is_started_again_and_all_its_processes_count():
+    api = types.SimpleNamespace(request=lambda *_, **__: (0, "refused"))
+    bed = types.SimpleNamespace(plane=types.SimpleNamespace(api=api))
+    first, second = Fleeting(2.0, 30.0), Fleeting(0.5, 20.0)
+    with Sampler(bed, first, lambda: second) as sampler:
+        sampler.look_after()
+        assert sampler.ends == 0
+        first.alive = False
+        sampler.look_after()
+    assert (sampler.controller, sampler.ends, sampler.cpu(), sampler.peak) == (second, 1, 2.5, 30.0)
+
+
+def test_memory_and_age_of_a_process_are_those_that_the_kernel_tells():
+    assert 0 < proportional(os.getpid()) <= resident(os.getpid())
+    assert 0 < age(os.getpid()) < age(1)
+
+
+def test_the_reconciler_is_measured_with_the_arguments_of_its_deployment():
+    assert "--admin-listen=127.0.0.1:0" in shipped_arguments()
+    assert not [argument for argument in shipped_arguments() if "8080" in argument or "log-level" in argument]

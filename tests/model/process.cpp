@@ -124,7 +124,7 @@ kube::Async<std::string> OpenWatch::next() {
 Process::Process(World& world, int number, std::chrono::seconds clock_skew)
     : world_(world),
       number_(number),
-      clock_(world, *this),
+      clock_(world, *this, clock_skew),
       log_(net::LogLevel::error, net::LogFormat::json,
            [this](std::string_view line) { world_.invariants.logged(line); }),
       leader_only_(*this, [this] { return leading(); }),

@@ -21,16 +21,18 @@ namespace model {
 /// Virtual time for one process; a dead one gets no wake-ups.
 class ProcessClock final : public kube::Clock {
 public:
-    ProcessClock(World& world, Process& process) : world_(world), process_(process) {}
+    ProcessClock(World& world, Process& process, std::chrono::seconds skew)
+        : world_(world), process_(process), skew_(skew) {}
 
     kube::SteadyTime now() const override { return world_.time.now(); }
-    kube::MicroTime wall() const override { return world_.time.wall(); }
+    kube::MicroTime wall() const override { return world_.time.wall() + skew_; }
     kube::Task<> sleep_until(kube::SteadyTime when) override;
     double jitter() override { return 0.5; }
 
 private:
     World& world_;
     Process& process_;
+    std::chrono::seconds skew_;
 };
 
 /// The lines on their way to a reflector.

@@ -11,6 +11,8 @@
 namespace reconciler {
 namespace {
 
+// The start has done its work by then, and memory is looked at soon after a start.
+constexpr std::chrono::seconds start{2};
 constexpr std::chrono::seconds calm{5};
 // For blocks above this, malloc maps pages of their own and returns them at once. It is set here, because
 // malloc would raise the limit after the first long answer, and then mix such blocks with long-lived ones.
@@ -43,8 +45,8 @@ net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t(
                                 std::function<void()> trim) {
     std::optional<std::uint64_t> trimmed_after;
     std::uint64_t before = 0;
-    for (;;) {
-        co_await clock.sleep_until(clock.now() + calm);
+    for (auto time = start;; time = calm) {
+        co_await clock.sleep_until(clock.now() + time);
         const std::uint64_t now = work_done();
         const bool is_calm = std::exchange(before, now) == now;
         if (!is_calm || now == trimmed_after) continue;
@@ -59,7 +61,9 @@ std::uint64_t heap_work(std::uint64_t passes, std::uint64_t objects_brought) {
 
 void give_memory_back() {
     malloc_trim(0);
-    dl_iterate_phdr(unmap_unused, nullptr);
+    give_program_back();
 }
+
+void give_program_back() { dl_iterate_phdr(unmap_unused, nullptr); }
 
 }  // namespace reconciler

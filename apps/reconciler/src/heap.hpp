@@ -20,8 +20,10 @@ net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t(
 /// standby is trimmed after a list or many changes, but not for each single change.
 std::uint64_t heap_work(std::uint64_t passes, std::uint64_t objects_brought);
 
-/// Returns the heap's free pages to the system, and the pages of our program files. Pages that are used again
-/// come from the page cache one by one.
+/// Returns the heap's free pages to the system, and those of give_program_back().
 void give_memory_back();
+
+/// Returns the pages of our program files. Pages that are used again come from the page cache.
+void give_program_back();
 
 }  // namespace reconciler

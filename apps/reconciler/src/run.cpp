@@ -130,8 +130,11 @@ void Process::watch() {
     for (const controller::Cache::OwnedKind& kind : cache_->owned_kinds())
         watch_once_installed(kind.resource, kind.objects->partitions());
     if (settings_.leader_elect)
-        manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_,
-                       [this] { controller_->notify(); });
+        manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_, [this] {
+            // Before the work takes memory, that of the start goes.
+            give_program_back();
+            controller_->notify();
+        });
     manager_.metrics().read_gauge("signalbox_leader",
                                   "1 while this process may act: it holds the lease, or needs none.",
                                   [this] { return leading() ? 1 : 0; });

@@ -216,6 +216,29 @@ TEST_CASE("the deadline is kept although nothing but a job's own writes has been
     CHECK(api::to_json(status).find("DeadlineExceeded") != std::string::npos);
 }
 
+TEST_CASE(
+    "a job ends with the second of its deadline, although its reconcile was in the middle of a second") {
+    Shop shop;
+    shop.on_pass = [&] { shop.server.now = std::chrono::floor<std::chrono::seconds>(shop.time.wall()); };
+    shop.on_pass();
+    shop.submit("job");
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
+    shop.time.run_for(700ms);
+    shop.delay = 400ms;  // the answers come in later seconds
+    shop.server.show(shop.cache);
+    shop.time.run_for(10s);
+    shop.server.show(shop.cache);
+    const auto has_ended = [&] {
+        const Json& status = std::as_const(*shop.server.find(train_jobs, {"ns", "job"}))["status"];
+        return api::to_json(status).find("DeadlineExceeded") != std::string::npos;
+    };
+    shop.delay = 0ms;
+    shop.time.run_for(59'999ms - 10'700ms);
+    CHECK_FALSE(has_ended());
+    shop.time.run_for(10ms);
+    CHECK(has_ended());
+}
+
 TEST_CASE("a reconcile whose status was refused is followed by another one") {
     Shop shop;
     shop.submit("job");

@@ -54,6 +54,12 @@ TEST_CASE("memory is returned after the start, and once after each burst of work
     CHECK(fixture.trims == 3);
 }
 
+TEST_CASE("memory is returned before a start without work is five seconds old") {
+    Fixture fixture([] { return 0; });
+    fixture.clock.run_for(3s);
+    CHECK(fixture.trims == 1);
+}
+
 TEST_CASE("a replica without reconciles returns memory after large numbers of watch events") {
     std::uint64_t objects_received = 5000;  // its first lists
     Fixture fixture([&] { return reconciler::heap_work(0, objects_received); });

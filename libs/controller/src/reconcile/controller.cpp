@@ -1,5 +1,6 @@
 #include "controller/reconcile/controller.hpp"
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -31,6 +32,8 @@ constexpr std::size_t free_weight = 16 * 1024;
 // A reconcile for which that is not enough begins anew, and counts as dear.
 constexpr std::size_t first_grant = 64 * 1024;
 constexpr std::size_t growth_of_grants = 4;
+// So much later than the second of a time limit begins: timers and the wall clock are two clocks.
+constexpr std::chrono::milliseconds into_the_second{2};
 // Those that wait for nothing end within the turn that starts them.
 constexpr int starts_in_a_row = 16;
 
@@ -295,7 +298,21 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
         queue_.failed(key, now, report.error->retry_after);
     else
         queue_.done(key, now);
-    if (report.requeue_after) queue_.add_after(key, now + *report.requeue_after);
+    if (report.requeue_after) queue_.add_after(key, now + time_to_requeue(report));
+}
+
+// Time limits end with a second of the wall clock, and the reconcile has computed as if it were the beginning
+// of one. What has passed of that second is not to be waited for again.
+std::chrono::microseconds Controller::time_to_requeue(const ReconcileResult& report) const {
+    using lifecycle::RequeueReason;
+    const std::chrono::microseconds longest = *report.requeue_after;
+    const auto reason = report.measurements.requeue;
+    if (reason != RequeueReason::deadline && reason != RequeueReason::ttl &&
+        reason != RequeueReason::progress)
+        return longest;
+    const std::chrono::microseconds left =
+        report.concluded + *report.requeue_after + into_the_second - clock_.wall();
+    return std::clamp<std::chrono::microseconds>(left, into_the_second, longest);
 }
 
 void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& report,

@@ -171,8 +171,9 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     api::TrainJob& job = *view.observed.job;
     if (const api::Error* error = error_of(outcome)) report.error = *error;
 
+    report.concluded = now_();
     lifecycle::Conclusion conclusion =
-        lifecycle::conclude(view.observed, decision, outcome, now_(), options_);
+        lifecycle::conclude(view.observed, decision, outcome, report.concluded, options_);
     std::optional<api::TrainJob> answer;
     bool is_stored = false;
     if (conclusion.status_changed) {

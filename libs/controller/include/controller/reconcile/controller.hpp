@@ -80,6 +80,7 @@ private:
     void settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report);
     bool expectations_met(const api::ObjectKey& key, kube::SteadyTime now);
     void finish(const api::ObjectKey& key, const std::string& uid, const ReconcileResult& report);
+    std::chrono::microseconds time_to_requeue(const ReconcileResult& report) const;
     void allow_more(const api::ObjectKey& key, const ReconcileResult& report);
     void note_written(const api::ObjectKey& key, const ReconcileResult& report, kube::SteadyTime now);
     std::size_t allowed_without_grant(const api::ObjectKey& key) const;

@@ -19,6 +19,7 @@ namespace controller {
 struct ReconcileResult {
     bool gone = false;  ///< there is no such TrainJob: forget it
     std::optional<std::chrono::seconds> requeue_after = {};
+    api::Time concluded = {};                ///< the second in which `requeue_after` was computed
     lifecycle::RetryState retry_state = {};  ///< to be handed in with the next reconcile of this job
     WrittenVersions written = {};            ///< the next reconcile waits until the caches have these
     bool settled = false;                    ///< no reconcile is needed when the caches have them

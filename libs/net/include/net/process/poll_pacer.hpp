@@ -14,14 +14,15 @@ using ExpectedCompletions = std::function<std::size_t()>;
 
 /// Computes how long a busy event loop sleeps between two rounds, so that responses gather. Network cards
 /// moderate interrupts in the same way: a wake-up for one response costs more than the response itself
-/// (docs/design/measurements.md). Counts are of handlers that the loop has run: a hundred for a job, or so.
+/// (docs/design/measurements.md). Counts are of handlers that the loop has run: some 40 for creating a
+/// job, and 50 for suspending it.
 class PollPacer {
 public:
     using Time = std::chrono::steady_clock::time_point;
     using Duration = std::chrono::microseconds;
 
     static constexpr double free_in_a_row = 1000;     ///< handlers in a row without a pause
-    static constexpr double free_per_second = 500;    ///< the same per second in the long run
+    static constexpr double free_per_second = 1500;   ///< the same per second in the long run
     static constexpr std::size_t enough = 64;         ///< a round with fewer handlers lengthens the pause
     static constexpr Duration step{500};              ///< by which one round lengthens the pause
     static constexpr Duration longest_pause{20'000};  ///< the longest delay of any handler

@@ -1,0 +1,62 @@
+"""The driver of the benchmarks: it plays users, and JobSet's controller, which is not there."""
+
+from testbed import JOBS  # first, since it makes the modules of tests/bed importable
+from lean import finished
+from rest import conditions, true_conditions, wait_for
+
+
+def train_job(number, size=0, namespace=JOBS, **spec):
+    """Returns a TrainJob, with an argument of `size` bytes unless that is 0. spec: further fields of it."""
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": name_of(number), "namespace": namespace, "labels": {"team": "vision"}},
+        "spec": {
+            "runtimeRef": {"name": "torch-distributed"},
+            "trainer": {
+                "image": "registry.example.com/team/train:1.0",
+                "command": ["torchrun", "train.py"],
+                "args": ["--epochs", "10", "--lr", "0.001", *(["x" * size] if size else [])],
+                "numNodes": 2,
+                "resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}},
+                "env": [{"name": "RUN", "value": str(number)}],
+            },
+            **spec,
+        },
+    }
+
+
+def name_of(number):
+    return f"job-{number:05}"
+
+
+class Driver:
+    """Works on the TrainJobs job-00000, job-00001 ... of the namespace JOBS, all of them at a time."""
+
+    def __init__(self, client, jobs, size=0):
+        self._client, self._jobs, self._size = client, jobs, size
+        self._last = name_of(jobs - 1)
+
+    def create(self):
+        self._client.each(lambda number: self._client.create(train_job(number, self._size), "trainjobs"), range(self._jobs))
+
+    def wait_for_job_sets(self):
+        wait_for("all JobSets", lambda: self._client.count("jobsets") >= self._jobs, 1200, 0.2)
+
+    def suspend(self, value):
+        self._client.each(lambda number: self._client.patch("trainjobs", name_of(number), {"spec": {"suspend": value}}), range(self._jobs))
+
+    def wait_until_suspended(self, value):
+        want = str(value)
+        self._client.wait_for_all(
+            f"Suspended={want}", "trainjobs", lambda job: conditions(job).get("Suspended", {}).get("status") == want, self._last)
+        self._client.wait_for_all(
+            f"JobSets with suspend={want}", "jobsets", lambda job_set: job_set["spec"].get("suspend", False) == value, self._last)
+
+    def finish(self, reason="AllJobsCompleted"):
+        """Completes every JobSet."""
+        change = finished(reason=reason)
+        self._client.each(lambda number: self._client.patch("jobsets", name_of(number), change, "/status"), range(self._jobs))
+
+    def wait_until_complete(self):
+        self._client.wait_for_all("all to be Complete", "trainjobs", lambda job: "Complete" in true_conditions(job), self._last)
