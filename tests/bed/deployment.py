@@ -206,10 +206,15 @@ class Signalbox:
     def wait_until_idle(self):
         """Waits until the reconciler leads, has reconciled all jobs, and has been quiet for a second."""
         wait_for("the lease", lambda: self.reconciler.metric("signalbox_leader") == 1)
+
+        def reconciles():
+            # A program of an older release (scripts/mixed-versions) has the former name alone.
+            return max(self.reconciler.metric(f"signalbox_{name}_total") for name in ("reconciles", "passes"))
+
         def quiet():
-            before = self.reconciler.metric("signalbox_reconciles_total")
+            before = reconciles()
             time.sleep(1)
-            return before and before == self.reconciler.metric("signalbox_reconciles_total")
+            return before and before == reconciles()
         wait_for("the reconciler to be idle", quiet)
 
     def writes(self):
