@@ -4,7 +4,7 @@
 
 namespace {
 
-// Answers take so long that passes over the jobs of one namespace last for many minutes.
+// Answers take so long that reconciles of the jobs of one namespace last for many minutes.
 struct ManyUsers : Shop {
     ManyUsers() : Shop({}, 16) {
         delay = 100ms;
@@ -28,7 +28,7 @@ TEST_CASE(
     CHECK(shop.metrics.expose().find("signalbox_queue_depth 0\n") == std::string::npos);
 }
 
-TEST_CASE("passes whose requests hang keep no other namespace waiting") {
+TEST_CASE("reconciles whose requests hang keep no other namespace waiting") {
     Shop shop({}, 16);
     shop.hangs = [](const kube::Request& request) {
         return request.target.find("/namespaces/stuck/") != std::string::npos;
@@ -68,7 +68,7 @@ TEST_CASE(
 }
 
 // Of TrainJobs that others manage a reconcile costs nothing but itself.
-TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second, however many use it") {
+TEST_CASE("a runtime that is changed in a loop causes a thousand reconciles a second, however many use it") {
     constexpr int users = 1'000;
     Shop shop({}, 16);
     for (int i = 0; i < users; ++i) {
@@ -82,14 +82,14 @@ TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second
     REQUIRE(shop.controller->reconciles_started() == users);
     shop.time.run_for(1min);
     Json runtime = *shop.server.find(cluster_training_runtimes, {"", "plain"});
-    for (int change = 0; change < 100; ++change) {
+    for (int change = 0; change < 60; ++change) {
         runtime["spec"]["ttlSecondsAfterFinished"] = 1'000 + change;
         shop.cache.cluster_training_runtimes().partitions()[0].sink.upsert(
             {"", "plain"}, std::to_string(1'000'000 + change), runtime, 500);
         shop.time.run_for(50ms);
     }
-    CHECK(shop.controller->reconciles_started() > users + 5'000);
-    CHECK(shop.controller->reconciles_started() < users + 6'500);
+    CHECK(shop.controller->reconciles_started() > users + 3'000);
+    CHECK(shop.controller->reconciles_started() < users + 4'500);
     shop.submit("job", "quiet");
     shop.server.show(shop.cache);
     shop.settle();
