@@ -111,7 +111,9 @@ class Restart(Storm):
         self._bed.plane.stop_api_server()
         self._bed.plane.start_api_server()
         self._meter.forget_api_server()
+        ready = time.monotonic()
         self._begin("jobsets", lambda job_set: job_set["metadata"]["name"] in self._names, existing=True)
+        self._began = ready  # the API server may not serve watches yet
         self._create(self._names[_JUST_CREATED:])
 
 

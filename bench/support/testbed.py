@@ -33,6 +33,8 @@ from rest import path_of, wait_for  # noqa: E402
 BINARIES = pathlib.Path(os.environ.get("SIGNALBOX_BIN_DIR", ROOT / "build" / "release" / "bin"))
 JOBS = "bench"  # the namespace of the TrainJobs
 _PROFILE_SECONDS = 2
+_TRIES = 100  # of a request that the API server is too busy for, or not ready
+_PAUSE_SECONDS = 0.1
 
 
 def shipped_arguments():
@@ -149,7 +151,7 @@ class Client:
         self.sent = collections.Counter()
 
     def request(self, method, path, body=None, content_type="application/json"):
-        for _ in range(100):
+        for _ in range(_TRIES):
             connection = self._connection()
             try:
                 connection.request(method, path, body, {"Content-Type": content_type})
@@ -160,7 +162,7 @@ class Client:
                 continue
             if response.status != 429:
                 break
-            time.sleep(0.1)
+            time.sleep(_PAUSE_SECONDS)
         if response.status >= 300:
             raise RuntimeError(f"{method} {path}: {response.status} {text[:500].decode()}")
         with self._lock:
@@ -182,12 +184,18 @@ class Client:
 
     def stream(self, path):
         """Returns (connection, response) of a GET that does not end. The response is an iterable of lines."""
-        connection = self._new_connection()
-        connection.request("GET", path)
-        response = connection.getresponse()
-        if response.status >= 300:
-            raise RuntimeError(f"GET {path}: {response.status} {response.read(500).decode()}")
-        return connection, response
+        for _ in range(_TRIES):
+            connection = self._new_connection()
+            connection.request("GET", path)
+            response = connection.getresponse()
+            if response.status < 300:
+                return connection, response
+            answer = f"{response.status} {response.read(500).decode()}"
+            connection.close()
+            if response.status != 429:
+                break
+            time.sleep(_PAUSE_SECONDS)
+        raise RuntimeError(f"GET {path}: {answer}")
 
     def create(self, obj, resource):
         self.request("POST", path_of(resource, obj["metadata"].get("namespace", JOBS)), json.dumps(obj))
