@@ -14,7 +14,10 @@ constinit const Json::Array no_items;
 constinit const Json::Object no_members;
 
 bool key_less(const JsonObject::Member& left, const JsonObject::Member& right) {
-    return left.key < right.key;
+    // Most keys differ in their first byte. That of an empty one is zero.
+    const auto first = static_cast<unsigned char>(*left.key.c_str());
+    const auto other = static_cast<unsigned char>(*right.key.c_str());
+    return first != other ? first < other : left.key < right.key;
 }
 
 // As ==. A call of memcmp() costs more than comparing a name, and names are nearly all that is compared.
