@@ -100,8 +100,8 @@ void Schedule::learn(const api::ObjectKey& key, StoredStatus stored, Moment now)
     touch(*job, now.steady);
 }
 
-// Returns whether the API server will probably accept a report of the job. While it waits for the budget or for
-// a write in flight, the writes of other jobs count too.
+// Returns whether the API server will probably accept a report of the job. While it waits for the budget or
+// for a write in flight, the writes of other jobs count too.
 bool Schedule::is_healthy(const Job& job, bool is_in_line, SteadyTime now) const {
     const SteadyTime good_at = is_in_line ? std::max(job.good_at, stored_at_) : job.good_at;
     return !job.is_failing && now - good_at <= healthy_for;
