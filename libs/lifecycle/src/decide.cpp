@@ -5,6 +5,7 @@
 #include "lifecycle/jobs_status.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
+#include "lifecycle/restarts.hpp"
 #include "lifecycle/ttl.hpp"
 
 namespace lifecycle {
@@ -179,7 +180,8 @@ Decision decide(const Observed& observed, api::Time now) {
 
 Live needs_live(const Decision& decision, const Observed& observed) {
     const bool writes = !std::holds_alternative<Ignore>(decision);
-    if (writes && (observed.is_abridged || reports_no_active_pods(observed))) return Live::all;
+    if (writes && (observed.is_abridged || reports_no_active_pods(observed) || takes_back_restarts(observed)))
+        return Live::all;
     return std::visit(NeedsLive(), decision);
 }
 
