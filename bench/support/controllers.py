@@ -1,11 +1,13 @@
 """The controllers that the benchmarks measure, as processes: Signalbox's reconciler, and a peer that a command starts."""
 
+import http.client
 import os
 import pathlib
 import re
 import signal
 import subprocess
 import time
+import urllib.request
 
 from controlplane.processes import start_time
 from deployment import Program
@@ -14,6 +16,15 @@ from rest import wait_for
 
 _QUIET = 0.015  # of a core; what a controller takes for its lease alone
 _PROBED_EVERY = 2  # seconds, as the readiness probe of the Deployment
+# Signalbox's metric, and that of controller-runtime for the controller of TrainJobs.
+_RECONCILES = re.compile(
+    r'^(?:signalbox_reconciles_total|controller_runtime_reconcile_total\{(?:.*,)?controller="trainjob[^"]*")[^}]*\} (\S+)$', re.M)
+
+
+def count_reconciles(metrics):
+    """Returns the number of reconciles of TrainJobs, from the text of a controller's /metrics; None without a metric of them."""
+    counts = [float(value) for value in _RECONCILES.findall(metrics)]
+    return sum(counts) if counts else None
 
 
 class Measured:
@@ -44,6 +55,33 @@ class Measured:
             if (now := self.cpu()) - used > _QUIET * seconds:
                 used, since = now, time.monotonic()
 
+    def reconciles(self):
+        """Returns count_reconciles() of the port of its that has it."""
+        for port in self.listening_ports():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+                    count = count_reconciles(answer.read().decode())
+            except (OSError, http.client.HTTPException):  # a port for something else
+                continue
+            if count is not None:
+                return count
+        return None
+
+    def listening_ports(self):
+        """Returns the ports that the process listens on, according to the kernel."""
+        inodes = set()
+        for descriptor in pathlib.Path(f"/proc/{self.pid}/fd").iterdir():
+            try:
+                inodes.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
+            except FileNotFoundError:
+                pass  # closed in the meantime
+        ports = []
+        for line in pathlib.Path(f"/proc/{self.pid}/net/tcp").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                ports.append(int(fields[1].split(":")[1], 16))
+        return ports
+
 
 class Reconciler(Measured, Program):
     """Signalbox's."""
@@ -55,22 +93,8 @@ class Reconciler(Measured, Program):
     def port_of(self, what):
         # The log level hides the log line with the port. The port is cached, since callers need it many times per second.
         if not hasattr(self, "_port"):
-            self._port = wait_for("the port", self._listening_port, interval=0.02)
+            self._port = wait_for("the port", self.listening_ports, interval=0.02)[0]
         return self._port
-
-    def _listening_port(self):
-        """Returns the port that the process listens on, according to the kernel; None before it listens."""
-        inodes = set()
-        for descriptor in pathlib.Path(f"/proc/{self.pid}/fd").iterdir():
-            try:
-                inodes.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
-            except FileNotFoundError:
-                pass  # closed in the meantime
-        for line in pathlib.Path(f"/proc/{self.pid}/net/tcp").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and fields[9] in inodes:
-                return int(fields[1].split(":")[1], 16)
-        return None
 
     def requests(self):
         """Returns {(verb, resource, code): count} of its requests to the API server, as it counts them itself."""

@@ -15,13 +15,14 @@ SERVERS = ("kube-apiserver", "etcd")
 
 class Phase(typing.NamedTuple):
     """One span of time. seconds: until the last object was as it should be; busy: CPU seconds of API server and etcd until then; span:
-    until the controller was quiet as well, with its own CPU time and memory in MiB."""
+    until the controller was quiet as well, with its own CPU time, memory in MiB, and reconciles, None if it does not count them."""
     seconds: float
     busy: float
     span: Span
     cpu: float
     resident: float
     peak: float
+    reconciles: float | None
 
     def share_of_servers(self, cores):
         """Returns how many percent of the machine API server and etcd took."""
@@ -50,6 +51,11 @@ class Life(typing.NamedTuple):
         """Returns the CPU seconds of both servers that cost() leaves out for the driver's requests."""
         cpu = without_background(self.alone[name], self.background) if name in self.alone else {}
         return sum(cpu.get(server, 0) for server in SERVERS)
+
+    def reconciles(self, name):
+        """Returns the controller's reconciles per job; None if it does not count them."""
+        count = self.phases[name].reconciles
+        return None if count is None else count / self.jobs
 
     def milliseconds(self, *names):
         """Returns milliseconds of the controller's CPU time per job."""
@@ -97,20 +103,21 @@ class Live:
 
     def _start_and_measure(self, name, wait):
         self._controller = self._start(self._bed, self._meter.start)
-        self._note(name, 0, wait)
+        self._note(name, 0, 0, wait)
 
     def _measure(self, name, work, wait):
         """Notes a phase: work() by the driver, wait() for the controller's last object, and then until it is quiet."""
-        used = self._controller.cpu()
+        reconciles, used = self._controller.reconciles(), self._controller.cpu()
         self._meter.start()
         work()
-        self._note(name, used, wait)
+        self._note(name, used, reconciles, wait)
 
-    def _note(self, name, used, wait):
+    def _note(self, name, used, reconciles, wait):
         wait()
         seconds, busy = time.monotonic() - self._meter.began, self._meter.busy()
         self._controller.wait_until_quiet()
-        self._phases[name] = Phase(seconds, busy, self._meter.stop(), self._controller.cpu() - used, *self._controller.memory())
+        span, cpu, memory, count = self._meter.stop(), self._controller.cpu() - used, self._controller.memory(), self._controller.reconciles()
+        self._phases[name] = Phase(seconds, busy, span, cpu, *memory, None if None in (count, reconciles) else count - reconciles)
 
     def _span(self, work):
         self._meter.start()

@@ -109,6 +109,11 @@ class Queue:
         assert len(found) < 2, f"{name} has {len(found)} Workloads"
         return found[0] if found else None
 
+    def reserved(self):
+        """Returns {resource: amount} of the quota that is reserved."""
+        status = self._admin.get("clusterqueues", self.name).get("status", {})
+        return {each["name"]: each["total"] for of_flavor in status.get("flavorsReservation", []) for each in of_flavor["resources"]}
+
     def until_workload(self, name, kind):
         """Returns the Workload, once its condition `kind` is True."""
         def look():

@@ -41,9 +41,10 @@ GROUPS = {
     "resourceflavors": "apis/kueue.x-k8s.io/v1beta2",
     "topologies": "apis/kueue.x-k8s.io/v1beta2",
     "workloadpriorityclasses": "apis/kueue.x-k8s.io/v1beta2",
+    "admissionchecks": "apis/kueue.x-k8s.io/v1beta2",
 }
 CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces", "persistentvolumes", "clusterqueues", "resourceflavors", "topologies",
-                  "workloadpriorityclasses", "priorityclasses"}
+                  "workloadpriorityclasses", "priorityclasses", "admissionchecks"}
 
 
 class ApiError(Exception):

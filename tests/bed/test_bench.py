@@ -19,10 +19,11 @@ sys.path.insert(0, str(ROOT / "bench" / "support"))
 
 from api_costs import Span, of_controller, parse_requests, request_of, requests_in_flight
 from comparison import OURS, PEER, Comparison, spread, table
-from controllers import Peer
+from controllers import Peer, count_reconciles
 from cpu_profile import kind_of, samples, seconds_by_kind
 from kernel import age, proportional, resident
 from load import offer, percentile
+from phases import Life, Phase
 from sampler import Sampler
 from storms import says, status_of
 from testbed import shipped_arguments
@@ -183,6 +184,51 @@ def test_a_peer_is_the_process_that_its_command_names(tmp_path):
     finally:
         assert peer.stop() == []
     assert not pathlib.Path(f"/proc/{peer.pid}").exists()
+
+
+RECONCILES = """\
+# TYPE controller_runtime_reconcile_total counter
+controller_runtime_reconcile_total{controller="clustertrainingruntime_controller",result="success"} 7
+controller_runtime_reconcile_total{controller="trainjob_controller",result="error"} 2
+controller_runtime_reconcile_total{controller="trainjob_controller",result="success"} 1.5e+01
+controller_runtime_reconcile_errors_total{controller="trainjob_controller"} 2
+"""
+
+
+@pytest.mark.parametrize("metrics, want", [
+    (RECONCILES, 17),
+    ('signalbox_passes_total{result="done"} 40\nsignalbox_reconciles_total{result="done"} 40\nsignalbox_reconciles_total{result="failed"} 2\n', 42),
+    ('controller_runtime_reconcile_total{controller="trainjob_controller",result="success"} 0\n', 0),
+    ('go_goroutines 7\n', None),
+])
+def test_reconciles_of_train_jobs_are_read_from_the_metrics_of_a_controller(metrics, want):
+    assert count_reconciles(metrics) == want
+
+
+def test_reconciles_are_found_at_whichever_port_of_the_process_has_them(tmp_path):
+    serve = """import http.server
+for what in (b"metrics\\n", b'signalbox_reconciles_total{result="done"} 5\\n'):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        body = what
+        def do_GET(self):
+            self.send_response(200); self.end_headers(); self.wfile.write(self.body)
+        log_message = lambda *_: None
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    __import__("threading").Thread(target=server.serve_forever).start()
+"""
+    (tmp_path / "serve.py").write_text(serve)
+    peer = Peer(f"{sys.executable} {tmp_path / 'serve.py'} & echo pid $!; wait", "cluster.json", tmp_path / "log")
+    try:
+        assert wait_for("its ports", lambda: len(peer.listening_ports()) == 2 and peer.reconciles(), interval=0.02) == 5
+    finally:
+        peer.stop()
+
+
+def test_a_phase_has_the_reconciles_of_each_job():
+    span = Span(1, collections.Counter(), collections.Counter(), collections.Counter())
+    phases = {name: Phase(1, 0, span, 0, 0, 0, count) for name, count in (("drain", 30), ("finish", None))}
+    life = Life(jobs=10, started=(0, 0), idle=0, phases=phases, alone={}, background=span, seconds_to_ready=None)
+    assert (life.reconciles("drain"), life.reconciles("finish")) == (3, None)
 
 
 def test_a_command_that_names_no_process_is_refused(tmp_path):

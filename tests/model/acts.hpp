@@ -108,6 +108,8 @@ Tweak pod_label(const std::string& name, const std::string& value);
 /// Replaces the image, like a mirror, and removes Signalbox's annotations.
 Tweak other_image();
 Tweak no_annotations();
+/// From now on, JobSet's controller lags behind by that.
+Action slow_job_set_controller(std::chrono::milliseconds lag);
 Action end_namespace();
 /// Checks that the job has no condition yet.
 Action expect_no_condition();
@@ -147,6 +149,8 @@ Check same_job_set();
 Check owns_no_defaults();
 /// Checks that Jobs were deleted only together with their Pods.
 Check jobs_went_with_their_pods();
+/// Checks that the status has all restarts of all JobSets.
+Check counts_all_restarts();
 /// Checks that at most that many Jobs were deleted.
 Check jobs_deleted_at_most(int count);
 /// Checks that the initializer has run once, and exists.

@@ -1,5 +1,6 @@
 // Checks at the end of a scenario.
 #include <algorithm>
+#include <map>
 
 #include "acts.hpp"
 #include "api/job_set.hpp"
@@ -143,6 +144,24 @@ Check jobs_went_with_their_pods() {
                 change.text->find("\"deletionTimestamp\"") == std::string::npos)
                 return "Job " + change.key.name + " was deleted without its Pods";
         return "";
+    };
+}
+
+Check counts_all_restarts() {
+    return [](const World& world) -> std::string {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (!job) return "";
+        std::map<std::string, std::int64_t> restarts;  // by the JobSet's UID
+        for (const Change& change : world.api.history("jobsets.jobset.x-k8s.io")) {
+            const Json job_set = parsed(*change.text);
+            std::int64_t& most = restarts[std::string(job_set["metadata"]["uid"].as_string())];
+            most = std::max(most, job_set["status"]["restarts"].int_or(0));
+        }
+        std::int64_t all = 0;
+        for (const auto& [uid, count] : restarts) all += count;
+        const std::int64_t said = job->object["status"]["restarts"].int_or(0);
+        return said == all ? ""
+                           : "its status has " + std::to_string(said) + " restarts of " + std::to_string(all);
     };
 }
 

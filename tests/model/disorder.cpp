@@ -114,6 +114,10 @@ Action refuse_image(const std::string& image) {
     };
 }
 
+Action slow_job_set_controller(std::chrono::milliseconds lag) {
+    return [lag](World& world) { world.job_set_lag = lag; };
+}
+
 Action end_namespace() {
     return [](World& world) {
         world.api.admit_create = [](const Kind& kind, const Json&) -> std::optional<Reply> {

@@ -345,14 +345,16 @@ void Invariants::check_single(const api::ObjectKey& key, const Json& before, con
     }
 }
 
-// A JobSet follows the TrainJob's `suspend` at the time of the reconcile's read, or later.
+// A JobSet follows the TrainJob's `suspend` at the time of the reconcile's read, or later. One that runs with
+// a former number of nodes has to end.
 void Invariants::check_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (after.is_null()) return;
     const bool suspends = after["spec"]["suspend"].bool_or(false);
     if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspends) return;
     const auto life = lives_.find(api::parse_meta(after).controller_uid);
     if (life == lives_.end() || life->second.suspends.empty()) return;
-    bool said = false;
+    const bool resizes = suspends && runs_with_former_size(before);
+    bool said = resizes;
     const auto& said_since = life->second.suspends;
     for (std::size_t i = 0; i < said_since.size(); ++i) {
         const bool until_later = i + 1 == said_since.size() || said_since[i + 1].first >= meant_.looked;
@@ -360,7 +362,8 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     }
     if (!has_looked())
         complain("JobSet " + text(key) + " was suspended or set going without a look at its TrainJob");
-    if (unharmed && suspends && !before.is_null() && meant_.at > said_since.back().first + promptly)
+    if (unharmed && suspends && !resizes && !before.is_null() &&
+        meant_.at > said_since.back().first + promptly)
         complain("JobSet " + text(key) + " was suspended long after its TrainJob");
     if (!said)
         complain("JobSet " + text(key) + (suspends ? " was suspended" : " was set going") +

@@ -97,6 +97,7 @@ private:
     void check_single(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void check_recreation(const api::Json& before, const api::TrainJob& job);
     void check_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    bool runs_with_former_size(const api::Json& job_set) const;
     void check_suspension(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void check_runtime(const api::Json& before, const api::Json& after);
     void check_event(const api::Json& event);

@@ -39,6 +39,13 @@ void Invariants::check_resize(const api::ObjectKey& key, const Json& before, con
         complain(api::to_string(key) + " was resized while it was not suspended");
 }
 
+bool Invariants::runs_with_former_size(const Json& job_set) const {
+    if (job_set.is_null() || job_set["spec"]["suspend"].bool_or(false)) return false;
+    const auto job = train_job_of(api::parse_meta(job_set).controller_uid);
+    const Json& made = job_set["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["parallelism"];
+    return job && job->spec["trainer"]["numNodes"].is_number() && job->spec["trainer"]["numNodes"] != made;
+}
+
 const Stored* Invariants::own_job_set(const api::ObjectKey& train_job) const {
     const Stored* job_set = api_.find("jobsets.jobset.x-k8s.io", train_job);
     return job_set && train_job_of(api::parse_meta(job_set->object).controller_uid) ? job_set : nullptr;

@@ -201,6 +201,23 @@ std::vector<Scenario> failures() {
               "TrainJobRestarted", "WaitingForDeletion"},
              900s},
             "1,1"),
+        // The restart is counted while the JobSet is suspended, and as its Pods have ended it is made anew.
+        with_restarts(
+            {"a job fails as it is suspended and gets another JobSet",
+             {{1s, policy(R"({"maxRestarts":3})")},
+              {2s, make_job(with_affinity(pods_that("20", "failed-once"), "a"))},
+              {22s, slow_job_set_controller(5s)},
+              {23s, change_job(both(set("suspend", "true"), with_affinity(pods_that("never"), "b")))},
+              {35s, slow_job_set_controller(30ms)},
+              {40s, once_suspended(change_job(R"({"spec":{"suspend":false}})"))}},
+             // A reconciler that was down let it go on.
+             {resumed_and_running,
+              "+JobsCreationSucceeded +Suspended +AllJobsCompleted; finished; snapshot; 0 active"},
+             {"JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended", "TrainJobRestarted",
+              "WaitingForDeletion"},
+             900s,
+             counts_all_restarts()},
+            "1,1"),
     };
 }
 

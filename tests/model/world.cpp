@@ -42,7 +42,7 @@ struct World::Sent {
 World::World(Fault plan, Chance chance)
     : api([this] { return time.wall_seconds(); }),
       garbage_collector(api, time, [this] { return lag(50, 3000); }),
-      job_set_controller(api, time, [this] { return lag(30, 2000); }),
+      job_set_controller(api, time, [this] { return lag(static_cast<int>(job_set_lag.count()), 2000); }),
       invariants(api, time),
       fault(std::move(plan)),
       chance_(chance),

@@ -51,6 +51,9 @@ public:
     /// Sends requests of users and of other controllers.
     Reply as_user(const kube::Request& request, const std::string& user = "kubectl");
 
+    /// How far JobSet's controller usually lags behind.
+    std::chrono::milliseconds job_set_lag{30};
+
     VirtualTime time = {};
     ApiModel api;
     GarbageCollector garbage_collector;

@@ -3,6 +3,7 @@
 #include "api/names.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 namespace api {
@@ -68,11 +69,33 @@ bool is_taken_over(const Json& job_set) {
     return !is_applied_by_us(job_set) || job_set["metadata"]["annotations"].contains(taken_over_annotation);
 }
 
+std::optional<std::int64_t> noted_nodes(const Json& job_set) {
+    std::string_view note = job_set["metadata"]["annotations"][applied_hash_annotation].as_string();
+    note = note.substr(0, note.find(' '));
+    for (int hashes = 0; hashes < 3; ++hashes) {
+        const auto dot = note.find('.');
+        if (dot == note.npos) return std::nullopt;
+        note.remove_prefix(dot + 1);
+    }
+    if (note == "-") return nodes_of_runtime;
+    std::int64_t nodes = 0;
+    const auto [end, error] = std::from_chars(note.data(), note.data() + note.size(), nodes);
+    // Users can edit it.
+    if (error != std::errc() || end != note.data() + note.size() || nodes < 0) return std::nullopt;
+    return nodes;
+}
+
+std::string nodes_note(const TrainJob& job) {
+    const std::int64_t nodes = num_nodes(job);
+    return nodes == nodes_of_runtime ? "-" : std::to_string(nodes);
+}
+
 JobSet parse_job_set(const Json& object) {
     JobSet job_set;
     job_set.meta = parse_meta(object);
     job_set.applied_by_us = is_applied_by_us(object);
     job_set.taken_over = is_taken_over(object);
+    job_set.built_for_nodes = noted_nodes(object);
     job_set.suspend = object["spec"]["suspend"].bool_or(false);
     for (Condition& condition : parse_conditions(object["status"]["conditions"])) {
         if (condition.is_true() && condition.type == "RestartingJobSet")

@@ -127,6 +127,10 @@ Json to_json_tree(const std::vector<JobStatus>& jobs) {
     return list;
 }
 
+std::int64_t num_nodes(const TrainJob& job) {
+    return job.spec["trainer"]["numNodes"].int_or(nodes_of_runtime);
+}
+
 bool may_be_corrected(const TrainJob& stored) {
     const Condition* created = find_condition(stored.conditions, condition::created);
     const bool is_ours = stored.managed_by.empty() || stored.managed_by == managed_by_us;

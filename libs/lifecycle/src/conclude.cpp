@@ -64,7 +64,7 @@ Conclusion Concluder::take() && {
 // What was decided may need a view that could not be had, so no condition changes but to say so.
 void Concluder::conclude_blindly(const ReadFailed& failed, const Decision& decision) {
     conclusion_.requeue_after = next_limit(observed_, now_);
-    if (!reports_no_active_pods(observed_)) follow_counts();
+    if (!reports_no_active_pods(observed_) && !takes_back_restarts(observed_)) follow_counts();
     report_error(failed.object, failed.error);
     if (leads_to_build(decision))
         say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);

@@ -5,6 +5,7 @@
 #include "lifecycle/jobs_status.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
+#include "lifecycle/restarts.hpp"
 #include "lifecycle/ttl.hpp"
 
 namespace lifecycle {
@@ -87,6 +88,12 @@ bool must_store_restarts(const Observed& observed) {
            job_set->restarts != observed.job->restarts;
 }
 
+// An apply set it going that was on its way while the TrainJob was suspended, resized and resumed.
+bool runs_with_former_size(const Observed& observed) {
+    return has_former_size(observed) && !own_job_set(observed)->suspend && !observed.job->suspend &&
+           !own_job_set(observed)->meta.deletion && !may_be_outdated(observed);
+}
+
 JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
     if (has_foreign_job_set(observed)) return JobSetAction::refuse;
     const api::JobSet* job_set = own_job_set(observed);
@@ -121,7 +128,8 @@ Run run(const Observed& observed) {
         .runtime = runtime_source(observed),
         .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
         .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us,
-        .verifies = step == JobSetAction::leave && may_be_outdated(observed)};
+        .verifies = step == JobSetAction::leave && may_be_outdated(observed),
+        .resizes = runs_with_former_size(observed)};
 }
 
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
@@ -144,7 +152,8 @@ struct NeedsLive {
             case JobSetAction::refuse: return Live::all;
             case JobSetAction::leave:
             case JobSetAction::update:
-            case JobSetAction::wait_until_gone: return all_if(run.suspend_job_set || run.verifies);
+            case JobSetAction::wait_until_gone:
+                return all_if(run.suspend_job_set || run.verifies || run.resizes);
         }
         return Live::all;
     }
@@ -179,7 +188,8 @@ Decision decide(const Observed& observed, api::Time now) {
 
 Live needs_live(const Decision& decision, const Observed& observed) {
     const bool writes = !std::holds_alternative<Ignore>(decision);
-    if (writes && (observed.is_abridged || reports_no_active_pods(observed))) return Live::all;
+    if (writes && (observed.is_abridged || reports_no_active_pods(observed) || takes_back_restarts(observed)))
+        return Live::all;
     return std::visit(NeedsLive(), decision);
 }
 

@@ -20,13 +20,20 @@ bool had_job_set(const api::TrainJob& job) {
     return api::is_true(job.conditions, api::condition::created) || !job.jobs_status.empty();
 }
 
+bool has_former_size(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    return job_set && job_set->built_for_nodes && *job_set->built_for_nodes != api::num_nodes(*observed.job);
+}
+
 bool may_be_outdated(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->applied_by_us || job_set->suspend || observed.job->suspend) return false;
     // Since a correction, `Created` may have become Unknown: a later attempt had no verdict.
     if (!observed.job->jobs_status.empty()) return false;
     const api::Condition* created = api::find_condition(observed.job->conditions, api::condition::created);
-    if (!created) return observed.job->meta.generation > 1;
+    // What was never refused was never corrected.
+    if (!created)
+        return job_set->built_for_nodes ? has_former_size(observed) : observed.job->meta.generation > 1;
     return !created->is_true();
 }
 

@@ -12,6 +12,13 @@ api::Restarts restarts_before(const Observed& observed) {
     return job_set ? job_set->restarts_before : observed.job->restarts;
 }
 
+bool takes_back_restarts(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    const api::Restarts& said = observed.job->restarts;
+    return job_set && !may_be_outdated(observed) && !api::terminal_condition(*observed.job) &&
+           (job_set->restarts.all < said.all || job_set->restarts.counted < said.counted);
+}
+
 std::string counted_restarts(const api::JobSet& job_set) {
     std::string text = std::to_string(job_set.restarts.counted);
     if (job_set.max_restarts)

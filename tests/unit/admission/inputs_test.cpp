@@ -407,6 +407,10 @@ TEST_CASE("another number of nodes is refused if the new JobSet would lose somet
         found["spec"]["volumeClaimPolicies"] = Json::array({Json::object({{"templates", Json::array()}})});
         why = "it needs a new JobSet, and that would delete its volume claims";
     }
+    SECTION("nothing that goes, since it was built for as many") {
+        found["spec"]["volumeClaimPolicies"] = Json::array({Json::object({{"templates", Json::array()}})});
+        found["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] = "a.b.c.3 {}";
+    }
     SECTION("a finished replicated job") {
         found["status"]["replicatedJobsStatus"] =
             Json::array({Json::object({{"name", "init"}, {"succeeded", 1}})});

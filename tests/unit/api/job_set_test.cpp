@@ -51,6 +51,28 @@ TEST_CASE("a JobSet without our hash, or with our note, belongs to another contr
         R"({"trainer.kubeflow.org/applied-hash": "1", "trainer.kubeflow.org/taken-over": "true"})"));
 }
 
+TEST_CASE("a JobSet tells for which number of nodes it was built", "[api]") {
+    const auto noted = [](const std::string& note) {
+        Json job_set;
+        job_set["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] = note;
+        return parse_job_set(job_set).built_for_nodes;
+    };
+    CHECK(noted("1.2.3.4") == 4);
+    CHECK(noted("1.2.3.4 {\"node\":{}}") == 4);
+    CHECK(noted("1.2.3.-") == nodes_of_runtime);
+    // Older releases wrote less, and users can write anything.
+    for (const char* other : {"", "1", "1.2.3", "1.2.3 {\"a\":1.5.6}", "1.2.3.", "1.2.3.4x", "1.2.3.-4",
+                              "1.2.3.4.5", "1.2.3.99999999999999999999"}) {
+        INFO(other);
+        CHECK_FALSE(noted(other));
+    }
+    TrainJob job;
+    CHECK(nodes_note(job) == "-");
+    job.spec["trainer"]["numNodes"] = 4;
+    CHECK(nodes_note(job) == "4");
+    CHECK(noted("1.2.3." + nodes_note(job)) == num_nodes(job));
+}
+
 TEST_CASE("a JobSet belongs to the TrainJob whose uid controls it", "[api]") {
     JobSet job_set;
     TrainJob job;

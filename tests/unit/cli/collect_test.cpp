@@ -106,9 +106,11 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
 
 TEST_CASE("Pods without a node have the problem of the Pods that hold room for their YuniKorn gang",
           "[explain]") {
-    const std::string placeholders =
-        "/api/v1/namespaces/vision/pods?limit=500&labelSelector=yunikorn.apache.org%2Fapp-id%3Da%2C%21"
-        "jobset.sigs.k8s.io%2Fjobset-name";
+    const auto placeholders = [](const std::string& applications) {
+        return "/api/v1/namespaces/vision/"
+               "pods?limit=500&labelSelector=yunikorn.apache.org%2Fapp-id%20in%20%28" +
+               applications + "%29%2C%21jobset.sigs.k8s.io%2Fjobset-name";
+    };
     const auto pod = [](const char* application, const char* more) {
         return R"({"metadata": {"labels": {"yunikorn.apache.org/app-id": ")" + std::string(application) +
                R"("}, "annotations": {"internal.yunikorn.apache.org/placeholder": "true"}}, )" + more + "}";
@@ -123,10 +125,11 @@ TEST_CASE("Pods without a node have the problem of the Pods that hold room for t
         for (const std::string& item : items) text += (text.back() == '[' ? "" : ",") + item;
         return text + "]}";
     };
-    const auto messages = [&](std::vector<std::string> pods, std::vector<std::string> holding) {
+    const auto messages = [&](std::vector<std::string> pods, std::vector<std::string> holding,
+                              const std::string& applications = "a") {
         Answers server;
         server.bodies[pods_query] = list(std::move(pods));
-        server.bodies[placeholders] = list(std::move(holding));
+        server.bodies[placeholders(applications)] = list(std::move(holding));
         const auto seen = look(server);
         REQUIRE(seen);
         std::string text;
@@ -139,6 +142,9 @@ TEST_CASE("Pods without a node have the problem of the Pods that hold room for t
     const std::string full = pod("a", refused("full").c_str());
     CHECK(messages({waiting, waiting}, {held, full}) ==
           "room is held for 1 of 2 Pods of its gang: full|room is held for 1 of 2 Pods of its gang: full|");
+    CHECK(messages({waiting, pod("b", R"("status": {"phase": "Pending"})")},
+                   {held, full, pod("b", refused("small").c_str())}, "a%2Cb") ==
+          "room is held for 1 of 2 Pods of its gang: full|room is held for 0 of 1 Pods of its gang: small|");
     CHECK(messages({waiting}, {held, held}) == "|");
     CHECK(messages({waiting}, {pod("b", refused("full").c_str())}) == "|");
     CHECK(messages({waiting}, {}) == "|");

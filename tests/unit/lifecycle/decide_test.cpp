@@ -299,6 +299,7 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
         {"deleting the TrainJob", Expire{}, Live::all},
         {"leaving a JobSet alone", Run{}, Live::nothing},
         {"suspending", Run{.suspend_job_set = true}, Live::all},
+        {"suspending one of a former size", Run{.resizes = true}, Live::all},
         {"creating the first JobSet", Run{.job_set = JobSetAction::create}, Live::job_and_runtime},
         {"creating it again", Run{.job_set = JobSetAction::create, .runtime = RuntimeSource::snapshot},
          Live::all},

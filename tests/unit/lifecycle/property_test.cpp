@@ -85,6 +85,7 @@ private:
     api::JobSet job_set(const api::TrainJob& job) {
         api::JobSet job_set = job_set_of(job);
         job_set.suspend = maybe();
+        if (maybe()) job_set.built_for_nodes = maybe() ? api::nodes_of_runtime : 3;
         job_set.replicated_jobs = maybe(80) ? counts() : std::vector<api::JobStatus>();
         if (maybe(20)) job_set.meta.controller_uid = maybe() ? "" : "uid-of-another-owner";
         if (maybe(20)) job_set.meta.deletion = time();
@@ -146,6 +147,8 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
             if (creates) REQUIRE((!observed.job_set && !deleting));
             if (changes) REQUIRE((own && observed.job_set->suspend && !deleting));
             if (run->suspend_job_set) REQUIRE((own && observed.job->suspend && !observed.job_set->suspend));
+            if (run->resizes)
+                REQUIRE((own && !observed.job_set->suspend && !observed.job->suspend && !deleting));
             if (run->job_set == JobSetAction::resume) REQUIRE(!observed.job->suspend);
             if (deleting) REQUIRE(!run->build);
             // A transition is stored before the JobSet is touched.

@@ -93,6 +93,22 @@ TEST_CASE("a restart and the end of the job are one write", "[restarts]") {
     CHECK(get(conclusion, "Failed").reason == "ReachedMaxRestarts");
 }
 
+TEST_CASE("restarts are taken back on a live view alone: a JobSet that is gone cannot tell them again",
+          "[restarts]") {
+    Observed observed = restarted();
+    CHECK(needs_live(decide(observed, start + 10s), observed) == Live::nothing);
+    const auto said = GENERATE(api::Restarts{.all = 3, .counted = 1}, api::Restarts{.all = 2, .counted = 2});
+    observed.job->restarts = said;
+    CHECK(takes_back_restarts(observed));
+    CHECK(needs_live(decide(observed, start + 10s), observed) == Live::all);
+    // The view that would tell cannot be had.
+    const Outcome unread = {.result = ReadFailed{"TrainJob default/job", lost_connection}};
+    CHECK(conclude_after(observed, 10s, unread).restarts == said);
+    observed.job_set.reset();
+    CHECK_FALSE(takes_back_restarts(observed));
+    CHECK(conclude_after(observed, 10s).restarts == said);
+}
+
 TEST_CASE("forged numbers of restarts are put right", "[restarts]") {
     Observed observed = restarted();
     observed.job->restarts = {.all = 700, .counted = 700};

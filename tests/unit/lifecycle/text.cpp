@@ -28,7 +28,7 @@ struct Describe {
     std::string operator()(const Run& run) const {
         return std::string("run: ") + (run.suspend_job_set ? "suspend, " : "") + step_text(run.job_set) +
                (run.build ? "" : ", no build") + (run.rebuilds ? ", rebuilds" : "") +
-               (run.adopts ? ", adopts" : "");
+               (run.adopts ? ", adopts" : "") + (run.resizes ? ", resizes" : "");
     }
 };
 

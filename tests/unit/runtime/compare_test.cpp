@@ -141,6 +141,13 @@ TEST_CASE("a JobSet's annotation with its placement fields stays small", "[runti
     CHECK(note_on(placed).substr(50) == R"( {"node":{"nodeSelector":{"zone":"b"}}})");
     CHECK(runtime::is_applied(placed, placed));
     CHECK(note_on(job_set_of("{}")).size() == 50);
+    const Json sized = runtime::with_applied_hash(placed, "0123456789abcdef", "3");
+    CHECK(note_on(sized).substr(50) == R"(.3 {"node":{"nodeSelector":{"zone":"b"}}})");
+    CHECK(runtime::applied_hash(sized) == runtime::applied_hash(placed));
+    CHECK(runtime::keeps_template(placed, sized));
+    CHECK_FALSE(runtime::is_built_from_other(sized, "0123456789abcdef"));
+    // It has to be noted.
+    CHECK_FALSE(runtime::is_applied(sized, placed));
 
     Json large = placed;
     Json& jobs = large["spec"]["replicatedJobs"];

@@ -107,6 +107,26 @@ TEST_CASE("the webhook's verdicts match the rows", "[admission]") {
     }
 }
 
+TEST_CASE("a warning is short, and an update that changes nothing of what it is about has none",
+          "[admission]") {
+    std::set<std::string_view> warned;
+    for (const Row& row : all_rows()) {
+        INFO(row.name);
+        const auto findings = review(row);
+        for (const api::Warning& warning : findings.warnings) {
+            CHECK(warning.text.size() <= (warning.text.find("https://") == std::string::npos ? 120 : 256));
+            warned.insert(warning.rule.name());
+        }
+        if (findings.warnings.empty() || !findings.errors.empty()) continue;
+        Row again = row;
+        again.old_object = row.object;
+        CHECK(review(again).warnings.empty());
+        again.object["metadata"]["labels"]["example.com/team"] = "a";
+        CHECK(review(again).warnings.empty());
+    }
+    CHECK(warned.size() >= 10);
+}
+
 TEST_CASE("errors name their rule, and every rule refuses some row", "[admission]") {
     std::set<std::string> seen = rules_of_gates();
     for (const Row& row : all_rows()) {

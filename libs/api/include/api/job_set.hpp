@@ -17,6 +17,9 @@ struct JobSet {
     bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
+    /// num_nodes() of the TrainJob when it was built, by applied_hash_annotation. Empty: older releases do
+    /// not say that.
+    std::optional<std::int64_t> built_for_nodes = {};
     Restarts restarts_before = {};  ///< of the TrainJob's earlier JobSets: restarts_before_annotation
     Restarts restarts = {};         ///< its own, and those before
     std::optional<std::int64_t> max_restarts = {};  ///< of its failure policy, for its own alone
@@ -37,6 +40,11 @@ bool is_applied_by_us(const Json& object);
 /// Returns whether another controller may have made the content of a JobSet's Pods: that annotation is
 /// missing, or api::taken_over_annotation is set.
 bool is_taken_over(const Json& job_set);
+
+/// Reads and writes that number in applied_hash_annotation of a JobSet: what follows the third dot, "3" or
+/// "-".
+std::optional<std::int64_t> noted_nodes(const Json& job_set);
+std::string nodes_note(const TrainJob& job);
 
 JobSet parse_job_set(const Json& object);
 

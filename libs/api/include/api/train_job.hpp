@@ -90,6 +90,12 @@ Json to_json_tree(const std::vector<JobStatus>& jobs);
 /// created, and never existed. The status of a TrainJob of another controller does not show that.
 bool may_be_corrected(const TrainJob& stored);
 
+/// What num_nodes() returns for a TrainJob that leaves the number of nodes to its runtime.
+inline constexpr std::int64_t nodes_of_runtime = -1;
+
+/// Returns `spec.trainer.numNodes`.
+std::int64_t num_nodes(const TrainJob& job);
+
 /// Returns the type of the terminal condition that is True, `Complete` or `Failed`; nullptr if the job has
 /// not finished.
 const Condition* terminal_condition(const TrainJob& job);

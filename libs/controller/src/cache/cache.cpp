@@ -92,7 +92,8 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     }
     const Cache::JobSetIndex index = {.ours = true,
                                       .applied_by_us = api::is_applied_by_us(object),
-                                      .taken_over = api::is_taken_over(object)};
+                                      .taken_over = api::is_taken_over(object),
+                                      .built_for_nodes = api::noted_nodes(object)};
     keep_what_decisions_need(object, {"annotations", "generation", "creationTimestamp", "deletionTimestamp",
                                       "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
@@ -251,6 +252,7 @@ std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {
     identify(job_set.meta, key, entry->object);
     job_set.applied_by_us = entry->index.applied_by_us;
     job_set.taken_over = entry->index.taken_over;
+    job_set.built_for_nodes = entry->index.built_for_nodes;
     return job_set;
 }
 

@@ -69,10 +69,14 @@ Outcome JobSetWriter::failed(api::Error error) const {
     return ended(WriteFailed{"JobSet " + to_string(key()), std::move(error)});
 }
 
+Json JobSetWriter::noted(const runtime::Built& built) const {
+    return runtime::with_applied_hash(built.objects.back().object, source_, api::nodes_note(job()));
+}
+
 kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {
     auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::ours);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
-    Json as_built = runtime::with_applied_hash(built.objects.back().object, source_);
+    Json as_built = noted(built);
     auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
     if (!wanted) co_return ended(lifecycle::ReadFailed{"volume claims", wanted.error()});
     if (!wanted->going.empty()) co_return ended(lifecycle::WaitingForClaim{std::move(wanted->going)});
@@ -126,7 +130,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         co_return Outcome();
     }
     co_await net::next_turn();
-    const Json ours = runtime::with_applied_hash(built.objects.back().object, source_);
+    const Json ours = noted(built);
     const bool keeps_others = lifecycle::keeps_template_of_others(live);
     const bool keeps = keeps_others || runtime::keeps_template(ours, live);
     const Json wanted = as_it_fits(ours, live, keeps);
@@ -316,7 +320,7 @@ kube::Task<Outcome> JobSetWriter::remove(const Json& live, const api::Error& why
 
 // Whether it would be taken once this one is gone: names that are too long, quotas, policies.
 kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
-    Json wanted = runtime::with_applied_hash(built.objects.back().object, source_);
+    Json wanted = noted(built);
     // Under another name, or the claims of this one would be in the way.
     wanted["metadata"]["name"] = name_like(key().name);
     kube::Request attempt = kube::create(kube::resources::job_sets, wanted);

@@ -43,6 +43,7 @@ private:
                                             const api::Error& refusal);
     kube::Async<> try_to_create(const runtime::Built& built);
     lifecycle::Outcome failed(api::Error error) const;
+    api::Json noted(const runtime::Built& built) const;
 
     const api::TrainJob& job() const { return *view_.observed.job; }
     api::ObjectKey key() const { return job().meta.key(); }

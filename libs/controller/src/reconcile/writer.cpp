@@ -5,6 +5,7 @@
 #include "kube/client/status.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/event.hpp"
+#include "lifecycle/recreate.hpp"
 #include "lifecycle/restarts.hpp"
 #include "net/process/next_turn.hpp"
 #include "reconcile/apply_objects.hpp"
@@ -26,6 +27,10 @@ Outcome ended(StepFailure why) {
     Outcome outcome;
     outcome.result = std::move(why);
     return outcome;
+}
+
+bool is_as_seen(const std::optional<api::Json>& object, const api::ObjectMeta& seen) {
+    return object && api::parse_meta(*object).resource_version == seen.resource_version;
 }
 
 }  // namespace
@@ -71,6 +76,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
             co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
     }
     if (!step.build) co_return Outcome();
+    if (step.resizes) co_return co_await resize();
     if (step.verifies) {
         auto verified = co_await verify(step.runtime);
         if (!std::holds_alternative<Done>(verified.result)) co_return verified;
@@ -173,6 +179,27 @@ kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
     const runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     co_return co_await job_set.remove_if_outdated();
+}
+
+// The resume that follows makes it anew. The TrainJob was read before its JobSet, which another reconciler
+// may have built anew in between: if it has not changed since, it was the same when the JobSet was read.
+kube::Task<Outcome> Writer::resize() {
+    const auto job_set = co_await read(server_, kube::resources::job_sets, key());
+    if (!job_set) co_return ended(lifecycle::ReadFailed{job_set_named(key()), job_set.error()});
+    const auto owner = co_await read(server_, kube::resources::train_jobs, key(), managed_fields);
+    if (!owner) co_return ended(lifecycle::ReadFailed{"TrainJob " + to_string(key()), owner.error()});
+    if (!is_as_seen(*job_set, view_.observed.job_set->meta) || !is_as_seen(*owner, job().meta))
+        co_return ended(WriteFailed{
+            job_set_named(key()),
+            {.code = api::Errc::conflict, .message = "it or its TrainJob has changed; looking again"}});
+    const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(**job_set));
+    Outcome outcome;
+    outcome.keeps_size_for = lifecycle::loss(verdict);
+    if (lifecycle::loses_something(verdict)) co_return outcome;
+    const auto suspended = co_await suspend_job_set();
+    if (!suspended)
+        co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
+    co_return outcome;
 }
 
 // Alone, so that nothing else that is wrong can keep a job from being suspended.

@@ -71,6 +71,9 @@ struct Run {
     /// It is may_be_outdated(): before anything else, delete it if it is built from something else than the
     /// job and its runtime are now.
     bool verifies = false;
+    /// It runs and has_former_size(): instead of anything else, suspend it, so that it can be made anew,
+    /// unless that would lose something.
+    bool resizes = false;
 
     bool operator==(const Run&) const = default;
 };

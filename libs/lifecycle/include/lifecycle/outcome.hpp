@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -93,6 +94,8 @@ struct Outcome {
     /// Objects that the Pods of the JobSet have mounted, and which are gone: they are not made anew beside
     /// it.
     std::vector<std::string> lost = {};
+    /// Why the JobSet goes on with a former number of nodes (Run::resizes): lifecycle::loss().
+    std::string_view keeps_size_for = {};
 };
 
 }  // namespace lifecycle

@@ -16,6 +16,10 @@ api::Restarts restarts(const Observed& observed);
 /// changed and not made anew, or else all that are known.
 api::Restarts restarts_before(const Observed& observed);
 
+/// Whether a status from this view would have fewer restarts than it has. An old view of a JobSet must not
+/// take back what is stored: one that is gone cannot tell it again.
+bool takes_back_restarts(const Observed& observed);
+
 /// "1 of 3 counted": those that count towards the maximum, over all JobSets of the TrainJob. Without a
 /// failure policy there is no maximum: "1 counted".
 std::string counted_restarts(const api::JobSet& job_set);

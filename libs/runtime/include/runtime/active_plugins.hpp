@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,8 @@ public:
     bool is_scaled(const api::Json& replicated_job) const;
     bool is_scaled(const PodSet& pods) const;
     std::int64_t scaled_pods(std::int64_t num_nodes) const;
+    /// Returns PodSet::least.
+    std::optional<std::int64_t> least_pods(const PodSet& pods) const;
     /// Returns whether `spec.trainer.numProcPerNode` has an effect on a job.
     bool takes_processes(const api::Json& replicated_job) const;
     bool counts_gpus() const;

@@ -10,15 +10,16 @@ namespace runtime {
 /// annotation, uid and resourceVersion.
 api::Json with_applied_hash(api::Json object);
 
-/// Returns the same for a JobSet, with a longer annotation: `<hash>.<template>.<source> <placement>`.
+/// Returns the same for a JobSet, with a longer annotation: `<hash>.<template>.<source>.<nodes> <placement>`.
 /// - `template`: the hash of the immutable part of an existing JobSet: its spec without `suspend`, and
 /// without the labels, annotations, node selectors, tolerations and scheduling gates of its Pods.
 /// - `source`: source_of() what it is built from.
+/// - `nodes`: api::nodes_note() of its TrainJob; absent if it is empty.
 /// - `placement`: the node selectors and tolerations of its Pods as JSON: `{"<replicated job>":
 /// {"nodeSelector": {}, "tolerations": []}}`, without empty ones. Each of them is one field to server-side
 /// apply, whose managedFields lose our manager once another manager writes into it. Beyond 4 KiB the entries
 /// are replaced by hashes: api::entry_hash().
-api::Json with_applied_hash(api::Json job_set, std::string_view source);
+api::Json with_applied_hash(api::Json job_set, std::string_view source, std::string_view nodes = {});
 
 /// Returns the hash of the object in that annotation; empty if there is none.
 std::string applied_hash(const api::Json& object);

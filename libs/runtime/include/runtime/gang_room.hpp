@@ -6,8 +6,8 @@
 
 namespace runtime {
 
-/// Returns the label selector of the Pods with which YuniKorn holds room for a gang to which one of these
-/// Pods belongs that has no node; empty if there is no such Pod.
+/// Returns the label selector of the Pods with which YuniKorn holds room for the gangs of those of these Pods
+/// that have no node; empty if there is no such Pod.
 std::string selector_of_placeholders(const std::vector<api::Json>& pods);
 
 /// Gives Pods without a node the scheduling problem of the Pods that hold their gang's room: YuniKorn says

@@ -69,6 +69,10 @@ public:
     virtual std::int64_t scaled_pods(const api::Json& /*policy*/, std::int64_t num_nodes) const {
         return num_nodes;
     }
+    /// Returns the nodes without which the training cannot run; nullopt: it needs all.
+    virtual std::optional<std::int64_t> least_nodes(const api::Json& /*policy*/) const {
+        return std::nullopt;
+    }
     /// Returns whether a job without the trainer's label gets `env` and `resourcesPerNode` of `spec.trainer`.
     virtual bool also_trains(const api::Json& /*policy*/, std::string_view /*job*/) const { return false; }
     /// Returns whether `spec.trainer.numProcPerNode` has an effect on a job.

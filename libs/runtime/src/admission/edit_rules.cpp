@@ -169,7 +169,9 @@ void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) 
     // Nothing of it is active yet, and it may run before anything has seen that it was to be suspended.
     if (has_job_set && !review.job_set->suspend)
         return forbid("cannot be changed before the JobSet is suspended, too");
-    if (has_job_set && !review.loss_by_new_job_set.empty())
+    // Back to what it was built for, it stays.
+    const bool fits = has_job_set && review.job_set->built_for_nodes == api::num_nodes(review.job);
+    if (has_job_set && !fits && !review.loss_by_new_job_set.empty())
         forbid("cannot be changed: it needs a new JobSet, and that would " +
                std::string(review.loss_by_new_job_set));
 }

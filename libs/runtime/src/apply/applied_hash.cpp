@@ -59,7 +59,7 @@ std::string template_hash(const Json& job_set) {
     return api::hex(api::fnv1a(to_json(fixed_part(job_set["spec"]))));
 }
 
-// Returns the hashes in the annotation, in their order; empty for missing ones.
+// Returns the hashes in the annotation, in their order; empty for missing ones. What follows them is no hash.
 std::array<std::string, 3> hashes_of(const Json& object) {
     std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
     note = note.substr(0, note.find(' '));
@@ -100,9 +100,10 @@ Json with_applied_hash(Json object) {
     return with_note(std::move(object), [](std::string hash, const Json&) { return hash; });
 }
 
-Json with_applied_hash(Json job_set, std::string_view source) {
+Json with_applied_hash(Json job_set, std::string_view source, std::string_view nodes) {
     return with_note(std::move(job_set), [&](std::string hash, const Json& object) {
         hash.append(".").append(template_hash(object)).append(".").append(source);
+        if (!nodes.empty()) hash.append(".").append(nodes);
         if (const std::string placement = placement_of(object); !placement.empty())
             hash.append(" ").append(placement);
         return hash;

@@ -67,6 +67,14 @@ std::int64_t ActivePlugins::scaled_pods(std::int64_t num_nodes) const {
     return scaling_ ? scaling_->scaled_pods(scaling_->policy_of(runtime_), num_nodes) : num_nodes;
 }
 
+std::optional<std::int64_t> ActivePlugins::least_pods(const PodSet& pods) const {
+    if (pods.ancestor != api::ancestor_trainer) return std::nullopt;
+    for (const Plugin* plugin : plugins_)
+        if (const auto least = plugin->least_nodes(plugin->policy_of(runtime_)))
+            return std::min(pods.count, *least);
+    return std::nullopt;
+}
+
 bool ActivePlugins::takes_processes(const Json& job) const {
     return std::any_of(begin(), end(), [&](const Plugin* plugin) { return plugin->takes_processes(job); });
 }

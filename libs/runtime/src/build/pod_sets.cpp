@@ -37,6 +37,7 @@ std::vector<PodSet> count_pods(const Json& spec, const ActivePlugins& plugins,
             pods.count = plugins.scaled_pods(*num_nodes);
             scaled = true;
         }
+        pods.least = plugins.least_pods(pods);
         pod_sets.push_back(std::move(pods));
     }
     return pod_sets;

@@ -7,8 +7,8 @@
 
 namespace runtime {
 
-/// Returns the PodSets of a JobSetSpec, in its order, with their final number of Pods. `plugins` are those of
-/// the runtime; `num_nodes` is the TrainJob's.
+/// Returns the PodSets of a JobSetSpec, in its order, with their final numbers of Pods. `plugins` are those
+/// of the runtime; `num_nodes` is the TrainJob's.
 std::vector<PodSet> count_pods(const api::Json& spec, const ActivePlugins& plugins,
                                std::optional<std::int64_t> num_nodes);
 

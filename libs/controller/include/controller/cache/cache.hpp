@@ -110,6 +110,7 @@ public:
         bool ours = false;  ///< of JobSets without a TrainJob, only their existence
         bool applied_by_us = false;
         bool taken_over = false;
+        std::optional<std::int64_t> built_for_nodes = {};  ///< api::noted_nodes()
     };
     struct RuntimeIndex {
         std::uint64_t spec_hash = 0;  ///< of a runtime, reconciles read only its name

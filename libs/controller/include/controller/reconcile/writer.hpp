@@ -31,6 +31,7 @@ private:
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
     kube::Task<lifecycle::Outcome> verify(lifecycle::RuntimeSource source);
     kube::Async<> suspend_job_set();
+    kube::Task<lifecycle::Outcome> resize();
 
     const api::TrainJob& job() const { return *view_.observed.job; }
     api::ObjectKey key() const { return job().meta.key(); }

@@ -29,7 +29,7 @@ std::string exclusive_gang_warning(const Json& runtime, const Json& job_set_spec
     const auto& jobs = job_set_spec["replicatedJobs"].items();
     const bool waits = std::any_of(pod_sets.begin(), pod_sets.end(), [&](const PodSet& pods) {
         const Json& own = jobs[pods.index]["template"]["metadata"]["annotations"];
-        return pods.count > 1 &&
+        return pods.least.value_or(pods.count) > 1 &&
                (all_jobs ? own[labelled_nodes].is_null()
                          : waits_for_first_pod(own[exclusive_topology], own[labelled_nodes]));
     });

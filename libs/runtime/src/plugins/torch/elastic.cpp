@@ -50,8 +50,7 @@ void add_elastic_variables(Json& container, const Elastic& elastic, const std::s
     upsert_env(container, env_value("PET_MAX_RESTARTS", std::to_string(elastic.max_restarts)));
 }
 
-void keep_going(Info& info, PodSet& pods, const Elastic& elastic) {
-    pods.least = std::min(pods.count, elastic.min_nodes);
+void keep_going(Info& info, const PodSet& pods, const Elastic& elastic) {
     Json& spec = info.job_template(pods)["spec"];
     const auto set = [&](const char* member, Json value) {
         if (std::as_const(spec)[member].is_null()) spec[member] = std::move(value);
@@ -62,7 +61,8 @@ void keep_going(Info& info, PodSet& pods, const Elastic& elastic) {
     // Agents end together: each waits for the others before it exits. A Pod that has come back by then has no
     // peers any more.
     set("successPolicy",
-        Json::object({{"rules", Json::array({Json::object({{"succeededCount", *pods.least}})})}}));
+        Json::object(
+            {{"rules", Json::array({Json::object({{"succeededCount", pods.least.value_or(pods.count)}})})}}));
     set("podFailurePolicy",
         Json::object(
             {{"rules", Json::array({Json::object(

@@ -28,9 +28,9 @@ std::string wrong_number_of_nodes(const Elastic& elastic, std::int64_t nodes);
 void add_elastic_variables(api::Json& container, const Elastic& elastic, const std::string& job,
                            const std::string& host, std::int64_t port);
 
-/// Lets the Jobs of the Pods go on without the Pods that fail, as long as `min_nodes` are there, and start
-/// lost ones anew. What the template says of these fields stays.
-void keep_going(Info& info, PodSet& pods, const Elastic& elastic);
+/// Lets the Jobs of the Pods go on without the Pods that fail, as long as the least number is there, and
+/// start lost ones anew. What the template says of these fields stays.
+void keep_going(Info& info, const PodSet& pods, const Elastic& elastic);
 
 /// Adds the errors of a TrainJob and of a runtime.
 void validate_elastic(const ValidationInputs& review, const Elastic& elastic, bool is_torch_tune,

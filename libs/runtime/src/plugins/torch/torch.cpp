@@ -158,6 +158,10 @@ public:
     bool takes_processes(const Json& job) const override {
         return takes_program(job) && find_named(pod_spec_of(job)["containers"], api::node_container);
     }
+    std::optional<std::int64_t> least_nodes(const Json& policy) const override {
+        const auto elastic = elastic_of(policy);
+        return elastic ? std::optional(elastic->min_nodes) : std::nullopt;
+    }
     std::span<const api::RuleId> rules() const override { return admission_rules; }
 
     void validate(const ValidationInputs& review, FieldErrors& errors) const override {
@@ -208,7 +212,7 @@ public:
     }
 
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
-        PodSet* pods = info.trainer_pod_set();
+        const PodSet* pods = info.trainer_pod_set();
         const Json& targets = targets_of(inputs.runtime);
         if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
             return api::invalid(missing.front().path,

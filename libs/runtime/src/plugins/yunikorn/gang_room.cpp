@@ -1,6 +1,6 @@
 #include "runtime/gang_room.hpp"
 
-#include <algorithm>
+#include <set>
 
 #include "api/condition.hpp"
 #include "api/notes.hpp"
@@ -11,6 +11,8 @@ namespace {
 using api::Json;
 
 constexpr std::string_view application_label = "yunikorn.apache.org/app-id";
+// A TrainJob has two of them, and two more while Pods of before its last resume end.
+constexpr std::size_t most_applications = 16;
 constexpr std::string_view placeholder_annotation = "internal.yunikorn.apache.org/placeholder";
 
 std::string_view application_of(const Json& pod) {
@@ -53,10 +55,14 @@ std::string missing_room(std::string_view application, const std::vector<Json>& 
 }  // namespace
 
 std::string selector_of_placeholders(const std::vector<Json>& pods) {
-    const auto waiting = std::find_if(pods.begin(), pods.end(), waits_without_reason);
-    if (waiting == pods.end()) return "";
-    return std::string(application_label) + "=" + std::string(application_of(*waiting)) + ",!" +
-           std::string(api::job_set_name_label);
+    std::set<std::string_view> applications;
+    for (const Json& pod : pods)
+        if (waits_without_reason(pod) && applications.size() < most_applications)
+            applications.insert(application_of(pod));
+    if (applications.empty()) return "";
+    std::string names;
+    for (const std::string_view each : applications) names.append(names.empty() ? "" : ",").append(each);
+    return std::string(application_label) + " in (" + names + "),!" + std::string(api::job_set_name_label);
 }
 
 void tell_missing_room(std::vector<Json>& pods, const std::vector<Json>& placeholders) {
