@@ -132,7 +132,7 @@ void Process::watch() {
     if (settings_.leader_elect)
         manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_, [this] {
             // Before the work takes memory, that of the start goes.
-            give_program_back();
+            if (leading()) give_program_back();
             controller_->notify();
         });
     manager_.metrics().read_gauge("signalbox_leader",

@@ -4,6 +4,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "lifecycle/requeue.hpp"
 #include "net/process/next_turn.hpp"
 #include "reconcile/metered_reads.hpp"
 
@@ -302,7 +303,8 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
 }
 
 // Time limits end with a second of the wall clock, and the reconcile has computed as if it were the beginning
-// of one. What has passed of that second is not to be waited for again.
+// of one. What has passed of that second is not to be waited for again, but a clock that stands still must
+// not cause a reconcile after the other.
 std::chrono::microseconds Controller::time_to_requeue(const ReconcileResult& report) const {
     using lifecycle::RequeueReason;
     const std::chrono::microseconds longest = *report.requeue_after;
@@ -312,7 +314,7 @@ std::chrono::microseconds Controller::time_to_requeue(const ReconcileResult& rep
         return longest;
     const std::chrono::microseconds left =
         report.concluded + *report.requeue_after + into_the_second - clock_.wall();
-    return std::clamp<std::chrono::microseconds>(left, into_the_second, longest);
+    return std::clamp<std::chrono::microseconds>(left, lifecycle::min_requeue, longest);
 }
 
 void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& report,
