@@ -31,9 +31,7 @@ bool may_be_outdated(const Observed& observed) {
     // Since a correction, `Created` may have become Unknown: a later attempt had no verdict.
     if (!observed.job->jobs_status.empty()) return false;
     const api::Condition* created = api::find_condition(observed.job->conditions, api::condition::created);
-    // What was never refused was never corrected.
-    if (!created)
-        return job_set->built_for_nodes ? has_former_size(observed) : observed.job->meta.generation > 1;
+    if (!created) return observed.job->meta.generation > 1;
     return !created->is_true();
 }
 

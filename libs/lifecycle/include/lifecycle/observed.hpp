@@ -98,10 +98,9 @@ bool had_job_set(const api::TrainJob& job);
 /// not noted.
 bool has_former_size(const Observed& observed);
 
-/// The JobSet runs, by the status it does not exist yet, and it was attempted or the number of nodes has
-/// changed: a request that was long on its way may have created it from what has been corrected or resized
-/// since. Where the number is not noted, any change of the spec counts. Until that is known, the status must
-/// not take its counts.
+/// The JobSet runs, by the status it does not exist yet, and it was attempted or the spec has changed: a
+/// request that was long on its way may have created it from what has been corrected or resized since. Until
+/// that is known, the status must not take its counts.
 bool may_be_outdated(const Observed& observed);
 
 }  // namespace lifecycle
