@@ -32,7 +32,7 @@ bool is_due(const Observed& observed, api::Time now) {
 
 // A time that is far ahead of this clock says nothing about the last minute.
 bool is_valid(const Availability& availability, api::Time now) {
-    return availability.since && availability.renewed &&
+    return availability.since && availability.renewed && *availability.since - now <= availability_lasts &&
            std::chrono::abs(now - *availability.renewed) <= availability_lasts;
 }
 

@@ -31,7 +31,8 @@ std::optional<kube::Request> renewal(const api::ObjectKey& key, const Json& leas
     const auto acquired = api::parse_time(spec["acquireTime"].as_string());
     // A time ahead of this clock is another replica's; this one does not wait for it.
     const bool is_recent = renewed && now - *renewed <= availability_lasts;
-    const bool goes_on = is_recent && acquired;
+    // Written before that replica's clock was set, it would hold up every verdict until then.
+    const bool goes_on = is_recent && acquired && *acquired - now <= availability_lasts;
     if (goes_on && !reports_wait && now - *renewed < just_renewed && *renewed <= now) return std::nullopt;
     Json changed = lease;
     changed["metadata"].erase("managedFields");

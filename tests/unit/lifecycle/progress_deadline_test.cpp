@@ -119,6 +119,8 @@ TEST_CASE("an interruption of the server of reports ends no job", "[progress]") 
         {"renewed longer ago", available(0s, due - 61s), false, 30s},
         {"renewed by a clock a minute ahead", available(0s, due + 60s), true, std::nullopt},
         {"renewed by a clock further ahead: nothing says when", available(0s, due + 61s), false, 30s},
+        {"available since a minute ahead: another clock's", available(due + 60s, due), false, 1920s},
+        {"available since a time further ahead: nothing says when", available(due + 61s, due), false, 30s},
         {"available again since then: a whole period", available(due - 10s, due), false, 1850s},
         {"available for a whole period", available(100s, due), true, std::nullopt},
         {"available for a second less", available(101s, due), false, 1s},

@@ -69,6 +69,11 @@ TEST_CASE("after an interruption the time starts again", "[availability]") {
     CHECK(times_of(renewal(key, broken, false, now)) == Times{0s, 0s});
 }
 
+TEST_CASE("a time since which reports are accepted that is far ahead is set again", "[availability]") {
+    CHECK(times_of(renewal(key, lease(-60s, 10s), false, now)) == Times{-60s, 0s});
+    CHECK(times_of(renewal(key, lease(-61s, 10s), false, now)) == Times{0s, 0s});
+}
+
 TEST_CASE("a replica with waiting reports restarts the time and does not renew the Lease", "[availability]") {
     CHECK(times_of(renewal(key, lease(1h, 3s), true, now)) == Times{0s, 3s});
     CHECK(times_of(renewal(key, lease(1h, 100s), true, now)) == Times{0s, 100s});

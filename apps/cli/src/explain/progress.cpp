@@ -61,7 +61,8 @@ void set_end(ProgressDeadline& deadline, const RelatedObjects& seen, api::Time a
         const Json& spec = seen.progress_lease.found["spec"];
         const auto renewed = time_of(spec["renewTime"]);
         const auto available = time_of(spec["acquireTime"]);
-        if (!renewed || !available || now - *renewed > lifecycle::availability_lasts) {
+        if (!renewed || !available || std::chrono::abs(now - *renewed) > lifecycle::availability_lasts ||
+            *available - now > lifecycle::availability_lasts) {
             deadline.remark = "no server of progress renews " + lease;
             return;
         }
