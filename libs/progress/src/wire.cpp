@@ -87,7 +87,10 @@ std::optional<api::ObjectKey> train_job_of(std::string_view target) {
 
 net::HttpResponse refusal(Outcome outcome) {
     const Row& row = row_of(outcome);
-    return failure(row.code, row.reason, row.message);
+    net::HttpResponse response = failure(row.code, row.reason, row.message);
+    // The next report of this Pod may reach another replica, one that can store it.
+    response.close = outcome == Outcome::failed;
+    return response;
 }
 
 net::HttpResponse invalid_report(const std::string& name, const std::vector<std::string>& errors) {

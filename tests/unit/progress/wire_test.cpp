@@ -54,6 +54,8 @@ TEST_CASE("refusals are those of Kubeflow Trainer's server", "[wire]") {
     for (const auto& [outcome, code, reason, message] : rows) {
         INFO(message);
         const auto response = refusal(outcome);
+        // A replica that cannot store reports must not keep a Pod for itself.
+        CHECK(response.close == (outcome == Outcome::failed));
         CHECK(response.status == code);
         CHECK(body_of(response) == status(code, reason, message));
     }
