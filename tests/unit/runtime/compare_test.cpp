@@ -257,6 +257,20 @@ TEST_CASE("what a merge patch has suspended needs no apply unless something else
     CHECK(runtime::is_applied_but_for_suspend(ours, more, changed(patched, {{"spec.b", "1"}})));
 }
 
+TEST_CASE("a suspended JobSet of a release that noted no number of nodes needs no apply for the note",
+          "[runtime]") {
+    const Json object = tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}");
+    const Json ours = runtime::with_applied_hash(object, "source", "3");
+    const Json former = runtime::with_applied_hash(object, "source", "");
+    CHECK(runtime::is_applied_but_for_suspend(ours, ours, former));
+    CHECK(runtime::is_applied(ours, former));
+    CHECK_FALSE(runtime::is_applied(ours, runtime::with_applied_hash(object, "source", "4")));
+    CHECK_FALSE(
+        runtime::is_applied_but_for_suspend(ours, ours, runtime::with_applied_hash(object, "source", "4")));
+    CHECK_FALSE(
+        runtime::is_applied_but_for_suspend(ours, ours, runtime::with_applied_hash(object, "other", "")));
+}
+
 TEST_CASE("an immutable field is sent as it is stored if that is also what is built", "[runtime]") {
     struct Case {
         const char* name;

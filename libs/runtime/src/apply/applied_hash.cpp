@@ -78,6 +78,27 @@ std::string_view note_after_hash(const Json& object) {
     return note.substr(std::min(note.find('.'), note.size()));
 }
 
+// Older releases did not note the number of nodes, which is behind the third dot of this.
+std::string without_nodes(std::string_view note) {
+    const auto end = std::min(note.find(' '), note.size());
+    std::size_t dot = 0;
+    for (int hashes = 0; hashes < 2 && dot != note.npos; ++hashes) dot = note.find('.', dot + 1);
+    if (dot == note.npos || dot > end) return std::string(note);
+    return std::string(note.substr(0, dot)).append(note.substr(end));
+}
+
+// Returns whether what follows the hash is the same, as far as the release that wrote `live` knew it.
+bool has_note_of(const Json& ours, const Json& live) {
+    const std::string_view now = note_after_hash(ours), then = note_after_hash(live);
+    return now == then || without_nodes(now) == then;
+}
+
+Json with_annotation_of(const Json& live, Json object) {
+    object["metadata"]["annotations"][api::applied_hash_annotation] =
+        live["metadata"]["annotations"][api::applied_hash_annotation];
+    return object;
+}
+
 Json with_note(Json object, const auto& note_after) {
     // Removes the parts that do not count while it computes the hash, and restores them: a copy of the whole
     // would cost as much as the hash.
@@ -113,8 +134,10 @@ Json with_applied_hash(Json job_set, std::string_view source, std::string_view n
 std::string applied_hash(const Json& object) { return hashes_of(object)[0]; }
 
 bool is_applied(const Json& wanted, const Json& live) {
-    return !applied_hash(wanted).empty() && applied_hash(wanted) == applied_hash(live) &&
-           is_contained(wanted, live);
+    if (applied_hash(wanted).empty() || applied_hash(wanted) != applied_hash(live)) return false;
+    if (note_after_hash(wanted) == note_after_hash(live) || !has_note_of(wanted, live))
+        return is_contained(wanted, live);
+    return is_contained(with_annotation_of(live, wanted), live);
 }
 
 bool differs_in_suspend_only(const Json& wanted, const Json& live) {
@@ -126,11 +149,8 @@ bool differs_in_suspend_only(const Json& wanted, const Json& live) {
 }
 
 bool is_applied_but_for_suspend(const Json& ours, const Json& wanted, const Json& live) {
-    if (!differs_in_suspend_only(ours, live) || note_after_hash(ours) != note_after_hash(live)) return false;
-    Json noted = wanted;
-    noted["metadata"]["annotations"][api::applied_hash_annotation] =
-        live["metadata"]["annotations"][api::applied_hash_annotation];
-    return is_contained(noted, live);
+    return differs_in_suspend_only(ours, live) && has_note_of(ours, live) &&
+           is_contained(with_annotation_of(live, wanted), live);
 }
 
 bool keeps_template(const Json& wanted, const Json& live) {
