@@ -180,6 +180,9 @@ net::Task<AuthResult> PodAuthenticator::compare(Question question) {
         const AuthResult read = co_await read_job(key);
         if (read != AuthResult::pod) co_return read;
     }
+    // Whatever Pod it is.
+    if (const JobFacts* job = membership_.job(key, clock_.now()); job && job->uid.empty())
+        co_return AuthResult::no_train_job;
     if (!membership_.pod(claims.pod_uid, clock_.now())) {
         api::ObjectKey pod = {.ns = key.ns, .name = claims.pod_name};
         const AuthResult read = co_await read_pod(std::move(pod), claims.pod_uid);

@@ -99,6 +99,15 @@ TEST_CASE("every refusal has its condition, and takes precedence over the later 
     }
 }
 
+TEST_CASE("a report for no TrainJob is refused as such, whatever Pod it is from", "[reports]") {
+    Cluster cluster;
+    cluster.remove("trainjobs", job);
+    cluster.object("pods", {.ns = "ns", .name = "pod-1"})["metadata"].erase("ownerReferences");
+    CHECK(cluster.send(cluster.token(), cluster.report(1)) == 404);
+    CHECK(cluster.message() == "Train job not found");
+    CHECK(cluster.requests == Requests{ask_review, get_job});
+}
+
 TEST_CASE("an empty report is accepted, also without the TrainJob, and writes nothing", "[reports]") {
     for (const bool exists : {true, false}) {
         Cluster cluster;
