@@ -101,7 +101,8 @@ TEST_CASE("a JobSet is not suspended for a TrainJob or a JobSet that has changed
     const auto [path, resource] =
         GENERATE(std::pair(job_path, train_jobs), std::pair(job_set_path, job_sets));
     int reads = 0;
-    life.server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
+    life.server.watch_requests =
+        [&, path = path, resource = resource](const kube::Request& request) -> std::optional<api::Error> {
         // By the live view, and before the suspension.
         if (request.method == "GET" && request.target.starts_with(path) && ++reads == 2)
             life.server.edit(resource, key, [](Json& object) { object["metadata"]["labels"]["a"] = "b"; });
