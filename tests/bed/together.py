@@ -3,8 +3,9 @@
   @pytest.mark.together
 
 The marked tests of a session start when the first of them is reached, a few at a time, each in a namespace of its own. They may take
-`signalbox`, `admin`, `rest`, `kubectl`, `tmp_path`, parameters, and fixtures of the session. They leave alone what all share: the programs, their metrics, nodes, and
-cluster-scoped objects, except those with names of their own. Cluster runtimes of the same name are shared, so they are equal and stay so.
+`signalbox`, `admin`, `rest`, `kubectl`, `tmp_path`, parameters, and fixtures of the session. They leave alone what all share: the
+programs, their metrics, nodes, and cluster-scoped objects, except those with names of their own. Cluster runtimes of the same name are
+shared, so they are equal and stay so.
 
 among="name": only with those that have the same name, for a file whose programs have options of their own. first=True: starts before the
 others, because it takes long. after: called with the client of the test's namespace at the end.
@@ -24,6 +25,7 @@ from rest import Rest, wait_for
 
 AT_ONCE = 8
 PATIENCE = 3  # the tests share the cores
+_GIVEN = {"signalbox", "admin", "rest", "kubectl", "tmp_path"}  # to each test its own, but for the first two
 
 
 @contextlib.contextmanager
@@ -54,6 +56,9 @@ class _SharedRuntimes:
         assert sent == runtime, f"tests that run together have different runtimes of the name {name}"
         return copy.deepcopy(stored)
 
+    def names(self):
+        return list(self._made)
+
 
 class _Client(Rest):
     def __init__(self, kubeconfig, runtimes):
@@ -73,16 +78,25 @@ class _Group:
         self._cluster, self._admin = fixture("cluster"), fixture("admin")
         self._signalbox = fixture("installed") if any("signalbox" in item.fixturenames for item in items) else None
         self._runtimes = _SharedRuntimes()
-        own = {"signalbox", "admin", "rest", "kubectl", "tmp_path"}
-        self._of_session = {name: fixture(name) for item in items for name in inspect.signature(item.obj).parameters
-                            if name not in own | _parameters(item).keys()}
+        self._of_session = {name: fixture(name) for item in items for name in _of_session(item)}
         client.patience = PATIENCE
         try:
-            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-                self.outcomes = {item.nodeid: pool.submit(self._run, item) for item in
-                                 sorted(items, key=lambda item: not _mark(item).kwargs.get("first"))}
+            self.outcomes = self._outcomes(sorted(items, key=lambda item: not _mark(item).kwargs.get("first")))
         finally:
             client.patience = 1
+            # The tests that follow make cluster runtimes of the same names.
+            for name in self._runtimes.names():
+                self._admin.delete("clustertrainingruntimes", name)
+
+    def _outcomes(self, items):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            outcomes = {item.nodeid: pool.submit(self._run, item) for item in items}
+            try:
+                concurrent.futures.wait(outcomes.values())
+            except BaseException:  # Ctrl-C
+                pool.shutdown(cancel_futures=True)
+                raise
+        return outcomes
 
     def _run(self, item):
         wanted = inspect.signature(item.obj).parameters
@@ -96,6 +110,15 @@ class _Group:
             if after := _mark(item).kwargs.get("after"):
                 ends.callback(after, given["rest"])
             item.obj(**{name: given[name] for name in wanted})
+
+
+def _of_session(item):
+    """Returns the names of the fixtures that a test shares with the others."""
+    names = inspect.signature(item.obj).parameters.keys() - _GIVEN - _parameters(item).keys()
+    for name in names:
+        scope = item._fixtureinfo.name2fixturedefs[name][-1].scope
+        assert scope == "session", f"{item.nodeid} runs together with others, and {name} is a fixture of a {scope}"
+    return names
 
 
 def _mark(item):
