@@ -22,7 +22,7 @@ GUIDE = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "progress.md").read_t
 
 def start(cluster, binaries, *options, log="progress.log"):
     """Installs roles and policy of the component, and starts the server with its account and arguments. Returns the ready program. The
-    reconciler needs GATE. A second replica needs a log of its own."""
+    reconciler needs GATE or DEADLINE_GATE. A second replica needs a log of its own."""
     cluster.kubectl("apply", "--server-side", "-f", COMPONENT / "rbac.yaml", "-f", COMPONENT / "account-policy.yaml")
     container, = yaml.safe_load((COMPONENT / "deployment.yaml").read_text())["spec"]["template"]["spec"]["containers"]
     arguments = [argument.replace("0.0.0.0:10443", "127.0.0.1:0").replace("0.0.0.0:8080", "127.0.0.1:0") for argument in container["args"]]

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 
 from paths import ROOT
 
@@ -15,16 +14,11 @@ class Demo:
 
     def __init__(self, directory):
         self._out, self._errors = directory / "out", directory / "errors"
-        self._began = time.time()
         with open(self._out, "w") as out, open(self._errors, "w") as errors:
             self.process = subprocess.Popen([*COMMAND, "--keep"], stdout=out, stderr=errors)
 
     def text(self):
         return self._out.read_text() + self._errors.read_text()
-
-    def seconds(self):
-        """Returns the time from its start to its last line."""
-        return self._out.stat().st_mtime - self._began
 
     def __enter__(self):
         return self

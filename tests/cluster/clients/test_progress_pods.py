@@ -135,6 +135,7 @@ def test_a_job_that_reports_more_time_than_its_deadline_leaves_is_at_risk_until_
     token = training.token()
     assert training.report(token, 10, estimatedRemainingSeconds=600) == 200
     wait_for("its write", lambda: training.progress())
+    installed.wait_until_idle()
     assert at_risk() == 0 and not events(rest, "training", "DeadlineAtRisk")
     assert training.report(token, 20, estimatedRemainingSeconds=7260) == 200
     event, = wait_for("its event", lambda: events(rest, "training", "DeadlineAtRisk"))

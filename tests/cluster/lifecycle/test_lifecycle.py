@@ -85,13 +85,14 @@ def test_a_job_that_cannot_be_built_says_why_and_starts_once_the_runtime_is_corr
 @pytest.mark.together
 def test_a_runtime_edited_or_deleted_after_the_start_changes_nothing(signalbox, rest):
     rest.create(runtime("fleeting"))
-    rest.create(train_job("steady", "fleeting", seconds=3))
+    rest.create(train_job("steady", "fleeting", seconds=8))
     wait_for("its pod", lambda: pods(rest, "steady"))
     before = rest.get("jobsets", "steady")["spec"]
     edited = rest.get("clustertrainingruntimes", "fleeting")
     edited["spec"]["mlPolicy"]["numNodes"] = 7
     rest.replace("clustertrainingruntimes", edited)
     rest.delete("clustertrainingruntimes", "fleeting")
+    assert not true_conditions(rest.get("trainjobs", "steady")).get("Complete")
     until(rest, "steady", "Complete")
     assert rest.get("jobsets", "steady")["spec"] == before
 

@@ -127,7 +127,7 @@ def test_the_cleanup_after_a_deadline_is_retried_until_the_job_set_is_gone_and_r
 
 @pytest.mark.together
 def test_a_deadline_and_a_ttl_work_together(signalbox, rest):
-    rest.create(runtime("both", ttlSecondsAfterFinished=1))
+    rest.create(runtime("both", ttlSecondsAfterFinished=5))
     rest.create(train_job("brief", "both", seconds="never", activeDeadlineSeconds=2))
     until(rest, "brief", "Failed", "DeadlineExceeded")
     until_gone(rest, "brief")
@@ -148,7 +148,7 @@ def test_a_ttl_that_the_runtime_gets_later_deletes_no_job_that_has_ended(signalb
 
 @pytest.mark.parametrize("expired", [False, True])
 def test_a_ttl_outlives_the_reconciler_and_the_runtime_and_takes_all_that_the_job_owns(signalbox, rest, expired):
-    ttl = 3
+    ttl = 5
     rest.create(runtime("passing", ttlSecondsAfterFinished=ttl))
     rest.create(train_job("ended", "passing"))
     finished = since(until(rest, "ended", "Complete"), "Complete")
