@@ -50,7 +50,7 @@ def test_what_kueue_cannot_build_is_refused_by_it_with_a_warning(team, name, que
     _, refusal, warning = REFUSED[name]
     status, message, warnings = created(team, name, queued)
     assert warnings == [f"Kueue cannot build it: {warning}"]
-    assert refusal in message and status >= 400 if refusal else status == 201
+    assert refusal in message and status >= 400 if refusal else status == 201, (status, message)
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
