@@ -11,7 +11,7 @@ from testbed import BINARIES, JOBS, Bed  # first, since it makes the modules of 
 import pod_reports
 import progress_deployment
 from deployment import NAMESPACE
-from phases import name_of, train_job
+from driver import name_of, train_job
 from rest import path_of, wait_for
 
 _SECONDS_UNTIL_WRITTEN = 300  # of all reports that wait

@@ -3,6 +3,7 @@
 import collections
 import concurrent.futures
 import gzip
+import importlib
 import json
 import os
 import pathlib
@@ -29,6 +30,7 @@ from storms import says, status_of
 from testbed import shipped_arguments
 from watching import Watch
 
+MODULES = sorted(path.stem for path in (ROOT / "bench" / "support").glob("*.py"))
 METRICS = """\
 # HELP apiserver_request_total Counter
 # TYPE apiserver_request_total counter
@@ -43,6 +45,11 @@ apiserver_request_duration_seconds_sum{resource="jobsets",verb="APPLY"} 4
 apiserver_current_inflight_requests{request_kind="mutating"} 12
 apiserver_current_inflight_requests{request_kind="readOnly"} 3
 """
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_finds_what_it_imports(module):
+    importlib.import_module(module)
 
 
 def turns(*pairs):
