@@ -18,11 +18,12 @@ from rest import wait_for
 
 sys.path.insert(0, str(ROOT / "bench" / "support"))
 
+import kernel
 from api_costs import Span, of_controller, parse_requests, request_of, requests_in_flight
 from comparison import OURS, PEER, Comparison, spread, table
 from controllers import Peer, count_reconciles
 from cpu_profile import kind_of, samples, seconds_by_kind
-from kernel import age, proportional, resident
+from kernel import age, forget_peak, proportional, resident
 from load import offer, percentile
 from phases import Life, Phase
 from sampler import Sampler
@@ -315,6 +316,9 @@ class Fleeting:
     def running(self):
         return self.alive
 
+    def forget_peak(self):
+        self._peak -= 100.0  # of an earlier span
+
     def cpu(self):
         if not self.alive:
             raise FileNotFoundError
@@ -327,13 +331,56 @@ class Fleeting:
 def test_a_controller_that_ends_is_started_again_and_all_its_processes_count():
     api = types.SimpleNamespace(request=lambda *_, **__: (0, "refused"))
     bed = types.SimpleNamespace(plane=types.SimpleNamespace(api=api))
-    first, second = Fleeting(2.0, 30.0), Fleeting(0.5, 20.0)
+    first, second = Fleeting(2.0, 130.0), Fleeting(0.5, 20.0)
     with Sampler(bed, first, lambda: second) as sampler:
         sampler.look_after()
         assert sampler.ends == 0
         first.alive = False
         sampler.look_after()
     assert (sampler.controller, sampler.ends, sampler.cpu(), sampler.peak) == (second, 1, 2.5, 30.0)
+
+
+def test_a_span_without_a_controller_asks_the_api_server_as_often():
+    asked = threading.Event()
+
+    def request(*_, **__):
+        asked.set()
+        return 200, METRICS
+    bed = types.SimpleNamespace(plane=types.SimpleNamespace(api=types.SimpleNamespace(request=request)))
+    with Sampler(bed) as sampler:
+        assert asked.wait(30)
+    assert (sampler.in_flight, sampler.peak) == (15, 0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time of kernel.py, which passes only as it sleeps."""
+    now = types.SimpleNamespace(seconds=0.0)
+
+    def sleep(seconds):
+        now.seconds += seconds
+    monkeypatch.setattr(kernel, "time", types.SimpleNamespace(monotonic=lambda: now.seconds, sleep=sleep))
+    return now
+
+
+def test_a_process_is_quiet_once_it_has_done_next_to_nothing_for_that_long(clock):
+    kernel.wait_until_quiet("it", lambda: min(clock.seconds, 10), 0.01, 2, 60)
+    assert clock.seconds == pytest.approx(12, abs=0.5)
+
+
+def test_a_process_that_never_is_quiet_is_not_waited_for_for_ever(clock):
+    with pytest.raises(AssertionError, match=r"after 60 s it is not quiet: 0.25 s of CPU time in the last 0.2 s, more than 0.02 s"):
+        kernel.wait_until_quiet("it", lambda: clock.seconds, 0.01, 2, 60)
+    assert clock.seconds < 61
+
+
+def test_the_peak_of_the_memory_of_a_process_can_begin_anew():
+    size = 64
+    block = bytearray(size << 20)
+    before = resident(os.getpid(), "VmHWM")
+    del block
+    forget_peak(os.getpid())
+    assert resident(os.getpid(), "VmHWM") < before - size / 2
 
 
 def test_memory_and_age_of_a_process_are_those_that_the_kernel_tells():
