@@ -24,10 +24,11 @@ from comparison import OURS, PEER, Comparison, spread, table
 from controllers import Peer, count_reconciles
 from cpu_profile import kind_of, samples, seconds_by_kind
 from kernel import age, forget_peak, proportional, resident
+from driver import RUNNING, WITHOUT_PODS, status_of
 from load import offer, percentile
 from phases import Life, Phase
 from sampler import Sampler
-from storms import says, status_of
+from storms import says
 from testbed import shipped_arguments
 from watching import Watch
 
