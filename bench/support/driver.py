@@ -1,8 +1,11 @@
 """The driver of the benchmarks: it plays users, and JobSet's controller, which is not there."""
 
+import concurrent.futures
+
 from testbed import JOBS  # first, since it makes the modules of tests/bed importable
 from lean import finished
 from rest import conditions, true_conditions, wait_for
+from watching import Watch
 
 
 def train_job(number, size=0, namespace=JOBS, **spec):
@@ -41,6 +44,29 @@ WITHOUT_PODS = status_of(suspended=1)
 
 def name_of(number):
     return f"job-{number:05}"
+
+
+class Starts:
+    """A context manager. Meanwhile each JobSet of a namespace runs as soon as it exists."""
+
+    def __init__(self, client, namespace):
+        self._client, self._namespace = client, namespace
+        self._watch = Watch(client, "jobsets", namespace, lambda job_set: not job_set.get("status", {}).get("replicatedJobsStatus"))
+        self._thread = concurrent.futures.ThreadPoolExecutor(1)
+
+    def __enter__(self):
+        self._watch.open()
+        self._done = self._thread.submit(self._run)
+        return self
+
+    def __exit__(self, *exception):
+        self._watch.__exit__(*exception)
+        self._thread.shutdown()
+        self._done.result()
+
+    def _run(self):
+        for name in self._watch.arriving():
+            self._client.patch("jobsets", name, RUNNING, "/status", self._namespace)
 
 
 class Driver:

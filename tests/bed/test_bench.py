@@ -23,8 +23,8 @@ from api_costs import Span, of_controller, parse_requests, request_of, requests_
 from comparison import OURS, PEER, Comparison, spread, table
 from controllers import Peer, count_reconciles
 from cpu_profile import kind_of, samples, seconds_by_kind
+from driver import RUNNING, WITHOUT_PODS, Driver, Starts, status_of
 from kernel import age, forget_peak, proportional, resident
-from driver import RUNNING, WITHOUT_PODS, status_of
 from load import offer, percentile
 from phases import Life, Phase
 from sampler import Sampler
@@ -291,6 +291,55 @@ def test_a_watch_notes_the_first_event_that_shows_an_object_as_it_should_be():
     assert watch.wait_for(["a"], 0) == {"a": (2.0, True)}
     with pytest.raises(AssertionError, match="still waiting for 1 of .*/jobsets: b"):
         watch.wait_for(["a", "b"], 0)
+
+
+class Streams:
+    """A client with one stream, of these lines and then nothing until it is left. Notes patches."""
+
+    def __init__(self, *lines):
+        self.patches, self._ended = {}, threading.Event()
+        self._lines = lines
+
+    def request(self, *_):
+        return b'{"metadata": {"resourceVersion": "1"}}'
+
+    def stream(self, _):
+        def response():
+            yield from self._lines
+            assert self._ended.wait(30)
+        socket = types.SimpleNamespace(settimeout=lambda _: None, shutdown=lambda _: self._ended.set())
+        return types.SimpleNamespace(sock=socket, close=lambda: None), response()
+
+    def patch(self, _, name, change, subresource, namespace):
+        self.patches.setdefault((namespace, name, subresource), []).append(change)
+
+
+def test_each_new_job_set_without_counts_of_jobs_runs_at_once():
+    said = json.dumps({"type": "MODIFIED", "object": {"metadata": {"name": "a"}, **RUNNING}}).encode()
+    client = Streams(event("ADDED", "a"), said, event("ADDED", "b"), event("DELETED", "c"))
+    with Starts(client, "bench"):
+        wait_for("the last status", lambda: len(client.patches) == 2, interval=0.01)
+    assert client.patches == {("bench", "a", "/status"): [RUNNING], ("bench", "b", "/status"): [RUNNING]}
+
+
+def test_a_watch_of_new_job_sets_that_fails_is_not_lost():
+    client = Streams(b'{"type": "ERROR", "object": {"code": 410}}')
+    with pytest.raises(AssertionError, match="failed: {'code': 410}"), Starts(client, "bench") as starts:
+        wait_for("the failure", lambda: starts._done.done(), interval=0.01)
+
+
+def test_the_driver_writes_a_status_to_each_job_set():
+    client = Streams()
+    client.patch = lambda resource, name, change, subresource: client.patches.setdefault(name, change)
+    client.each = lambda call, items: [call(item) for item in items]
+    Driver(client, 2).write(WITHOUT_PODS)
+    assert client.patches == {"job-00000": WITHOUT_PODS, "job-00001": WITHOUT_PODS}
+
+
+@pytest.mark.parametrize("status, active", [(RUNNING, 1), (WITHOUT_PODS, 0)])
+def test_no_job_is_missing_of_what_runs_or_has_no_pods(status, active):
+    [counts] = status["status"]["replicatedJobsStatus"]
+    assert (counts["active"], counts["active"] + counts["suspended"]) == (active, 1)
 
 
 @pytest.mark.parametrize("line, want", [(None, "ended"), (b'{"type": "ERROR", "object": {"code": 410}}', "failed: {'code': 410}")])
