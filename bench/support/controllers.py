@@ -9,12 +9,14 @@ import subprocess
 import time
 import urllib.request
 
+import kernel
 from controlplane.processes import start_time
 from deployment import Program
 from kernel import age, cpu_seconds, proportional, resident
 from rest import wait_for
 
 _QUIET = 0.015  # of a core; what a controller takes for its lease alone
+_PATIENCE = 600  # seconds
 _PROBED_EVERY = 2  # seconds, as the readiness probe of the Deployment
 # Signalbox's metric, and that of controller-runtime for the controller of TrainJobs.
 _RECONCILES = re.compile(
@@ -37,6 +39,10 @@ class Measured:
         """Returns (resident memory, its peak so far) in MiB."""
         return resident(self.pid), resident(self.pid, "VmHWM")
 
+    def forget_peak(self):
+        """Lets the peak begin anew."""
+        kernel.forget_peak(self.pid)
+
     def memory_at(self, seconds):
         """Returns (resident, proportional) memory in MiB so many seconds after the start of the process, which is probed until then."""
         while (left := seconds - age(self.pid)) > 0:
@@ -49,11 +55,7 @@ class Measured:
 
     def wait_until_quiet(self, seconds=2):
         """Returns when it has done next to nothing for that long."""
-        used, since = self.cpu(), time.monotonic()
-        while time.monotonic() - since < seconds:
-            time.sleep(0.25)
-            if (now := self.cpu()) - used > _QUIET * seconds:
-                used, since = now, time.monotonic()
+        kernel.wait_until_quiet("the controller", self.cpu, _QUIET, seconds, _PATIENCE)
 
     def reconciles(self):
         """Returns count_reconciles() of the port of its that has it."""

@@ -1,8 +1,11 @@
 """The driver of the benchmarks: it plays users, and JobSet's controller, which is not there."""
 
+import concurrent.futures
+
 from testbed import JOBS  # first, since it makes the modules of tests/bed importable
 from lean import finished
 from rest import conditions, true_conditions, wait_for
+from watching import Watch
 
 
 def train_job(number, size=0, namespace=JOBS, **spec):
@@ -26,8 +29,44 @@ def train_job(number, size=0, namespace=JOBS, **spec):
     }
 
 
+def status_of(jobs=1, ready=0, failed=0, suspended=0, restarts=0):
+    """Returns the status of a JobSet with one ReplicatedJob of so many Jobs. Those that neither failed nor are suspended are active."""
+    return {"status": {"restarts": restarts, "replicatedJobsStatus": [
+        {"name": "node", "ready": ready, "active": jobs - failed - suspended, "failed": failed, "succeeded": 0, "suspended": suspended}]}}
+
+
+# As JobSet's controller writes it while the Pods run. 30 s after a JobSet without such counts has come the reconciler asks events why
+# there are no Jobs, says so in the condition Stalled, and asks again every minute.
+RUNNING = status_of(ready=1)
+# Jobs exist, and no Pod is active: a suspension is complete at once.
+WITHOUT_PODS = status_of(suspended=1)
+
+
 def name_of(number):
     return f"job-{number:05}"
+
+
+class Starts:
+    """A context manager. Meanwhile each JobSet of a namespace runs as soon as it exists."""
+
+    def __init__(self, client, namespace):
+        self._client, self._namespace = client, namespace
+        self._watch = Watch(client, "jobsets", namespace, lambda job_set: not job_set.get("status", {}).get("replicatedJobsStatus"))
+        self._thread = concurrent.futures.ThreadPoolExecutor(1)
+
+    def __enter__(self):
+        self._watch.open()
+        self._done = self._thread.submit(self._run)
+        return self
+
+    def __exit__(self, *exception):
+        self._watch.__exit__(*exception)
+        self._thread.shutdown()
+        self._done.result()
+
+    def _run(self):
+        for name in self._watch.arriving():
+            self._client.patch("jobsets", name, RUNNING, "/status", self._namespace)
 
 
 class Driver:
@@ -53,10 +92,13 @@ class Driver:
         self._client.wait_for_all(
             f"JobSets with suspend={want}", "jobsets", lambda job_set: job_set["spec"].get("suspend", False) == value, self._last)
 
+    def write(self, status):
+        """Writes a status to every JobSet."""
+        self._client.each(lambda number: self._client.patch("jobsets", name_of(number), status, "/status"), range(self._jobs))
+
     def finish(self, reason="AllJobsCompleted"):
         """Completes every JobSet."""
-        change = finished(reason=reason)
-        self._client.each(lambda number: self._client.patch("jobsets", name_of(number), change, "/status"), range(self._jobs))
+        self.write(finished(reason=reason))
 
     def wait_until_complete(self):
         self._client.wait_for_all("all to be Complete", "trainjobs", lambda job: "Complete" in true_conditions(job), self._last)

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_LOOK_SECONDS = 0.25
 
 
 def cpu_seconds(pid):
@@ -19,6 +20,26 @@ def resident(pid, what="VmRSS"):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     fields = dict(line.split(":", 1) for line in status.splitlines())
     return int(fields[what].split()[0]) / 1024
+
+
+def forget_peak(pid):
+    """Lets the peak of the resident memory begin anew, of a process of this user."""
+    pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
+
+
+def wait_until_quiet(what, cpu, cores, seconds, limit):
+    """Returns when what cpu() counts has grown by less than that many cores for so many seconds; fails after `limit` seconds."""
+    began = since = time.monotonic()
+    used = cpu()
+    while time.monotonic() - since < seconds:
+        time.sleep(_LOOK_SECONDS)
+        now, at = cpu(), time.monotonic()
+        if now - used <= cores * seconds:
+            continue
+        if at - began > limit:
+            raise AssertionError(f"after {limit} s {what} is not quiet: {now - used:.2f} s of CPU time in the last {at - since:.1f} s, "
+                                 f"more than {cores * seconds:.2f} s")
+        used, since = now, at
 
 
 def proportional(pid):

@@ -5,7 +5,7 @@ import typing
 
 from testbed import Bed  # first, since it makes the modules of tests/bed importable
 from api_costs import Span, of_controller, without_background
-from driver import Driver
+from driver import WITHOUT_PODS, Driver
 from meter import PROFILE, Meter
 
 CALM_SECONDS = 12  # the process frees memory a few seconds after the work
@@ -81,6 +81,8 @@ class Live:
         driver.create()
 
         self._start_and_measure("drain", driver.wait_for_job_sets)
+        driver.write(WITHOUT_PODS)
+        self._controller.wait_until_quiet()
         self._measure("suspend", lambda: driver.suspend(True), lambda: driver.wait_until_suspended(True))
         self._measure("resume", lambda: driver.suspend(False), lambda: driver.wait_until_suspended(False))
         self._measure("finish", driver.finish, driver.wait_until_complete)

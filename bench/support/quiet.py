@@ -11,13 +11,12 @@ from testbed import BINARIES, JOBS, Bed  # first, since it makes the modules of 
 import pod_reports
 import progress_deployment
 from deployment import NAMESPACE
-from phases import name_of, train_job
+from driver import RUNNING, name_of, train_job
 from rest import path_of, wait_for
 
 _SECONDS_UNTIL_WRITTEN = 300  # of all reports that wait
 _SECONDS_AT_REST = 5
-# As JobSet's controller writes it while the Pods run: the reconciler asks why Jobs and Pods are not there.
-_RUNNING = {"status": {"replicatedJobsStatus": [{"name": "node", "ready": 1, "active": 1, "succeeded": 0, "failed": 0, "suspended": 0}]}}
+_PATIENCE = 600  # seconds
 
 
 class Figures(typing.NamedTuple):
@@ -57,9 +56,13 @@ class Reporters:
         """Returns when all reports are written, and the reconciler has reconciled nothing for some seconds."""
         wait_for("the writes of reports", lambda: self._server.metric("signalbox_progress_write_lag_seconds") == 0,
                  _SECONDS_UNTIL_WRITTEN, 1)
-        since, last = time.monotonic(), -1
+        began = since = time.monotonic()
+        last = -1
         while time.monotonic() - since < _SECONDS_AT_REST:
             if (now := self.figures().reconciles) != last:
+                if time.monotonic() - began > _PATIENCE:
+                    raise AssertionError(f"after {_PATIENCE} s the reconciler is not quiet: {now - last:.0f} reconciles "
+                                         f"in the last {time.monotonic() - since:.1f} s")
                 since, last = time.monotonic(), now
             time.sleep(0.5)
 
@@ -79,7 +82,7 @@ def reporters(jobs):
         lines = []
 
         def make_pod(name):
-            client.patch("jobsets", name, _RUNNING, "/status")
+            client.patch("jobsets", name, RUNNING, "/status")
             audience = pod_reports.audience_of(JOBS, name)
             pod = json.loads(client.request("POST", path_of("pods", JOBS), json.dumps(pod_reports.pod_of(f"{name}-0", job_sets[name]))))
             token = json.loads(client.request("POST", path_of("serviceaccounts", JOBS, "default") + "/token",

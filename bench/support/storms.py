@@ -2,7 +2,7 @@
 
 import time
 
-from driver import train_job  # first, since it makes the modules of tests/bed importable
+from driver import status_of, train_job  # first, since it makes the modules of tests/bed importable
 from lean import finished
 from rest import true_conditions
 from watching import Watch
@@ -11,12 +11,6 @@ NAMESPACE = "storms"
 _PODS_PER_WRITE = 20
 _PATIENCE = 600  # seconds
 _JUST_CREATED = 50  # jobs, before the API server goes and after it is back
-
-
-def status_of(jobs=1, ready=0, failed=0, restarts=0):
-    """Returns the status of a JobSet with one ReplicatedJob of so many Jobs."""
-    return {"status": {"restarts": restarts, "replicatedJobsStatus": [
-        {"name": "node", "ready": ready, "active": jobs - failed, "failed": failed, "succeeded": 0, "suspended": 0}]}}
 
 
 def says(job, status):

@@ -26,13 +26,14 @@ from api_costs import parse_requests, request_of  # noqa: E402
 from comparison import OURS, PEER  # noqa: E402
 from controllers import Peer, Reconciler  # noqa: E402
 from cpu_profile import seconds_by_kind  # noqa: E402
-from kernel import cpu_seconds  # noqa: E402
+from kernel import cpu_seconds, wait_until_quiet  # noqa: E402
 from lean import LeanPlane  # noqa: E402
 from rest import path_of, wait_for  # noqa: E402
 
 BINARIES = pathlib.Path(os.environ.get("SIGNALBOX_BIN_DIR", ROOT / "build" / "release" / "bin"))
 JOBS = "bench"  # the namespace of the TrainJobs
 _PROFILE_SECONDS = 2
+_CORES_AT_REST, _REST_SECONDS, _PATIENCE = 0.2, 10, 600  # of API server and etcd together; a twentieth of a core is usual
 _TRIES = 100  # of a request that the API server is too busy for, or not ready
 _PAUSE_SECONDS = 0.1
 
@@ -107,6 +108,10 @@ class Bed:
     def cpu_of_servers(self):
         """Returns the CPU seconds of the API server and of etcd."""
         return {process.name: cpu_seconds(process.pid) for process in self.plane._processes}
+
+    def wait_until_servers_are_quiet(self):
+        """Returns when the API server and etcd do no more than what they do by themselves, as some time after a start."""
+        wait_until_quiet("the API server with etcd", lambda: sum(self.cpu_of_servers().values()), _CORES_AT_REST, _REST_SECONDS, _PATIENCE)
 
     def profiler(self):
         """Returns a Profiler that has started; one that does nothing unless the API server answers requests for profiles."""

@@ -25,7 +25,7 @@ class Watch:
         self._client, self._path, self._look, self._existing = client, path_of(resource, namespace), look, existing
         self._events = queue.SimpleQueue()
         self._seen = {}
-        self._connection = None
+        self._connection, self._is_left = None, False
 
     def open(self):
         path = f"{self._path}?watch=1&timeoutSeconds={_SERVED_SECONDS}"
@@ -41,6 +41,8 @@ class Watch:
         return self if self._connection else self.open()
 
     def __exit__(self, *_):
+        self._is_left = True
+        self._events.put((time.monotonic(), None))
         with contextlib.suppress(OSError):
             self._connection.sock.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -64,6 +66,15 @@ class Watch:
             if missing and time.monotonic() > deadline:
                 raise AssertionError(f"after {seconds} s still waiting for {len(missing)} of {self._path}: {min(missing)}")
         return {name: self._seen[name] for name in names}
+
+    def arriving(self):
+        """Yields the name of an object at each event that shows it as it should be, until the watch is left."""
+        while True:
+            at, line = self._events.get()
+            if self._is_left:
+                return
+            if name := self.note(at, line):
+                yield name
 
     def note(self, at, line):
         """Takes one event. Returns the object's name if it is as it should be."""

@@ -27,8 +27,8 @@ PLACES = [
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),
     (r"tests/cluster/conftest.py", r"cluster\."),
     (r"tests/bed/browser.py", r"guard\.site$"),
-    (r"tests/bed/test_(bench|gate).py", r"bed\.\1"),
-    (r"tests/bed/", r"cluster\.|programs\.|bed$"),
+    (r"tests/bed/test_(bench|controllers|gate|instructions|terminal)\.py", r"bed\.\1$"),
+    (r"tests/bed/", r"cluster\.|programs\.|bed"),
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),
     (r"tests/data/", r"unit\.(runtime|admission|controller)|cluster\.(admission|operations|manifests|lifecycle)|guard\."),
@@ -43,7 +43,7 @@ PLACES = [
     (r"scripts/lib/(gate|changes)", r"bed\.gate"),
     (r"scripts/cluster", r"cluster\.|bed$"),
     (r"(docs/|[^/]+\.md$)", r"guard\.|cluster\.(docs|manifests|security)|programs\.(cli|limits)"),
-    (r"bench/", r"guard\.|bed\.bench"),
+    (r"bench/", r"guard\.|bed\.(bench|controllers|instructions)"),
     (r"scripts/", r"guard\."),
 ]
 

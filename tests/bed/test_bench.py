@@ -1,17 +1,15 @@
-"""The arithmetic of the benchmarks: ratios of turns, the cost of a controller to the API server, and latencies; and how a peer is started."""
+"""The arithmetic of the benchmarks: ratios of turns, the cost of a controller to the API server, and latencies; and their driver."""
 
 import collections
 import concurrent.futures
 import gzip
+import importlib
 import json
-import os
-import pathlib
 import sys
 import threading
 import types
 
 import pytest
-from controlplane.processes import start_time
 from paths import ROOT
 from rest import wait_for
 
@@ -19,16 +17,14 @@ sys.path.insert(0, str(ROOT / "bench" / "support"))
 
 from api_costs import Span, of_controller, parse_requests, request_of, requests_in_flight
 from comparison import OURS, PEER, Comparison, spread, table
-from controllers import Peer, count_reconciles
 from cpu_profile import kind_of, samples, seconds_by_kind
-from kernel import age, proportional, resident
+from driver import RUNNING, WITHOUT_PODS, Driver, Starts, status_of
 from load import offer, percentile
 from phases import Life, Phase
-from sampler import Sampler
-from storms import says, status_of
-from testbed import shipped_arguments
+from storms import says
 from watching import Watch
 
+MODULES = sorted(path.stem for path in (ROOT / "bench" / "support").glob("*.py"))
 METRICS = """\
 # HELP apiserver_request_total Counter
 # TYPE apiserver_request_total counter
@@ -43,6 +39,11 @@ apiserver_request_duration_seconds_sum{resource="jobsets",verb="APPLY"} 4
 apiserver_current_inflight_requests{request_kind="mutating"} 12
 apiserver_current_inflight_requests{request_kind="readOnly"} 3
 """
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_finds_what_it_imports(module):
+    importlib.import_module(module)
 
 
 def turns(*pairs):
@@ -176,70 +177,11 @@ def test_a_profile_is_read_with_the_names_of_its_functions():
     assert seconds_by_kind(profile) == {"PUT": pytest.approx(5008e-9)}
 
 
-def test_a_peer_is_the_process_that_its_command_names(tmp_path):
-    # Not the shell, which would be a part of the figures.
-    peer = Peer('echo "for $KUBECONFIG"; sleep 60 & echo pid $!; wait', "cluster.json", tmp_path / "log")
-    try:
-        assert pathlib.Path(f"/proc/{peer.pid}/comm").read_text() in ("sleep\n", "sh\n")  # before its exec, and after it
-    finally:
-        assert peer.stop() == []
-    assert not pathlib.Path(f"/proc/{peer.pid}").exists()
-
-
-RECONCILES = """\
-# TYPE controller_runtime_reconcile_total counter
-controller_runtime_reconcile_total{controller="clustertrainingruntime_controller",result="success"} 7
-controller_runtime_reconcile_total{controller="trainjob_controller",result="error"} 2
-controller_runtime_reconcile_total{controller="trainjob_controller",result="success"} 1.5e+01
-controller_runtime_reconcile_errors_total{controller="trainjob_controller"} 2
-"""
-
-
-@pytest.mark.parametrize("metrics, want", [
-    (RECONCILES, 17),
-    ('signalbox_passes_total{result="done"} 40\nsignalbox_reconciles_total{result="done"} 40\nsignalbox_reconciles_total{result="failed"} 2\n', 42),
-    ('controller_runtime_reconcile_total{controller="trainjob_controller",result="success"} 0\n', 0),
-    ('go_goroutines 7\n', None),
-])
-def test_reconciles_of_train_jobs_are_read_from_the_metrics_of_a_controller(metrics, want):
-    assert count_reconciles(metrics) == want
-
-
-def test_reconciles_are_found_at_whichever_port_of_the_process_has_them(tmp_path):
-    serve = """import http.server
-for what in (b"metrics\\n", b'signalbox_reconciles_total{result="done"} 5\\n'):
-    class Handler(http.server.BaseHTTPRequestHandler):
-        body = what
-        def do_GET(self):
-            self.send_response(200); self.end_headers(); self.wfile.write(self.body)
-        log_message = lambda *_: None
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    __import__("threading").Thread(target=server.serve_forever).start()
-"""
-    (tmp_path / "serve.py").write_text(serve)
-    peer = Peer(f"{sys.executable} {tmp_path / 'serve.py'} & echo pid $!; wait", "cluster.json", tmp_path / "log")
-    try:
-        assert wait_for("its ports", lambda: len(peer.listening_ports()) == 2 and peer.reconciles(), interval=0.02) == 5
-    finally:
-        peer.stop()
-
-
 def test_a_phase_has_the_reconciles_of_each_job():
     span = Span(1, collections.Counter(), collections.Counter(), collections.Counter())
     phases = {name: Phase(1, 0, span, 0, 0, 0, count) for name, count in (("drain", 30), ("finish", None))}
     life = Life(jobs=10, started=(0, 0), idle=0, phases=phases, alone={}, background=span, seconds_to_ready=None)
     assert (life.reconciles("drain"), life.reconciles("finish")) == (3, None)
-
-
-def test_a_command_that_names_no_process_is_refused(tmp_path):
-    with pytest.raises(RuntimeError, match='ended with 3 without a line "pid N"'):
-        Peer("echo pid; exit 3", "cluster.json", tmp_path / "log")
-
-
-def test_a_peer_that_has_ended_by_itself_is_a_problem(tmp_path):
-    peer = Peer("true & echo pid $!; wait; sleep 60", "cluster.json", tmp_path / "log")
-    wait_for("its end", lambda: start_time(peer.pid) is None, interval=0.01)
-    assert peer.stop() == ["the peer has ended by itself"]
 
 
 @pytest.mark.parametrize("percent, want", [(50, 3), (60, 3), (61, 4), (99, 5), (100, 5), (0, 1)])
@@ -284,6 +226,55 @@ def test_a_watch_notes_the_first_event_that_shows_an_object_as_it_should_be():
         watch.wait_for(["a", "b"], 0)
 
 
+class Streams:
+    """A client with one stream, of these lines and then nothing until it is left. Notes patches."""
+
+    def __init__(self, *lines):
+        self.patches, self._ended = {}, threading.Event()
+        self._lines = lines
+
+    def request(self, *_):
+        return b'{"metadata": {"resourceVersion": "1"}}'
+
+    def stream(self, _):
+        def response():
+            yield from self._lines
+            assert self._ended.wait(30)
+        socket = types.SimpleNamespace(settimeout=lambda _: None, shutdown=lambda _: self._ended.set())
+        return types.SimpleNamespace(sock=socket, close=lambda: None), response()
+
+    def patch(self, _, name, change, subresource, namespace):
+        self.patches.setdefault((namespace, name, subresource), []).append(change)
+
+
+def test_each_new_job_set_without_counts_of_jobs_runs_at_once():
+    said = json.dumps({"type": "MODIFIED", "object": {"metadata": {"name": "a"}, **RUNNING}}).encode()
+    client = Streams(event("ADDED", "a"), said, event("ADDED", "b"), event("DELETED", "c"))
+    with Starts(client, "bench"):
+        wait_for("the last status", lambda: len(client.patches) == 2, interval=0.01)
+    assert client.patches == {("bench", "a", "/status"): [RUNNING], ("bench", "b", "/status"): [RUNNING]}
+
+
+def test_a_watch_of_new_job_sets_that_fails_is_not_lost():
+    client = Streams(b'{"type": "ERROR", "object": {"code": 410}}')
+    with pytest.raises(AssertionError, match="failed: {'code': 410}"), Starts(client, "bench") as starts:
+        wait_for("the failure", lambda: starts._done.done(), interval=0.01)
+
+
+def test_the_driver_writes_a_status_to_each_job_set():
+    client = Streams()
+    client.patch = lambda resource, name, change, subresource: client.patches.setdefault(name, change)
+    client.each = lambda call, items: [call(item) for item in items]
+    Driver(client, 2).write(WITHOUT_PODS)
+    assert client.patches == {"job-00000": WITHOUT_PODS, "job-00001": WITHOUT_PODS}
+
+
+@pytest.mark.parametrize("status, active", [(RUNNING, 1), (WITHOUT_PODS, 0)])
+def test_no_job_is_missing_of_what_runs_or_has_no_pods(status, active):
+    [counts] = status["status"]["replicatedJobsStatus"]
+    assert (counts["active"], counts["active"] + counts["suspended"]) == (active, 1)
+
+
 @pytest.mark.parametrize("line, want", [(None, "ended"), (b'{"type": "ERROR", "object": {"code": 410}}', "failed: {'code': 410}")])
 def test_a_watch_that_sees_nothing_more_says_so(line, want):
     with pytest.raises(AssertionError, match=want):
@@ -297,43 +288,3 @@ def test_a_train_job_says_what_its_job_set_says_once_all_counts_are_the_same():
     assert not says({"status": {"jobsStatus": [{**counts, "ready": 8}]}}, status)
     assert not says({"status": {"jobsStatus": []}}, status)
     assert not says({}, status)
-
-
-class Fleeting:
-    """A controller whose processes take this much CPU time; each ends when it is asked whether it runs."""
-
-    def __init__(self, seconds, peak):
-        self._seconds, self._peak, self.alive = seconds, peak, True
-
-    def running(self):
-        return self.alive
-
-    def cpu(self):
-        if not self.alive:
-            raise FileNotFoundError
-        return self._seconds
-
-    def memory(self):
-        return 1.0, self._peak
-
-
-def test_a_controller_that_ends_is_started_again_and_all_its_processes_count():
-    api = types.SimpleNamespace(request=lambda *_, **__: (0, "refused"))
-    bed = types.SimpleNamespace(plane=types.SimpleNamespace(api=api))
-    first, second = Fleeting(2.0, 30.0), Fleeting(0.5, 20.0)
-    with Sampler(bed, first, lambda: second) as sampler:
-        sampler.look_after()
-        assert sampler.ends == 0
-        first.alive = False
-        sampler.look_after()
-    assert (sampler.controller, sampler.ends, sampler.cpu(), sampler.peak) == (second, 1, 2.5, 30.0)
-
-
-def test_memory_and_age_of_a_process_are_those_that_the_kernel_tells():
-    assert 0 < proportional(os.getpid()) <= resident(os.getpid())
-    assert 0 < age(os.getpid()) < age(1)
-
-
-def test_the_reconciler_is_measured_with_the_arguments_of_its_deployment():
-    assert "--admin-listen=127.0.0.1:0" in shipped_arguments()
-    assert not [argument for argument in shipped_arguments() if "8080" in argument or "log-level" in argument]

@@ -7,7 +7,7 @@ import pytest
 from paths import ROOT
 
 NAMES = ["unit.merge", "unit.runtime", "guard.words", "threads.net", "fuzz.cost", "model", "turns", "programs.cli", "programs.plugin",
-         "cluster.docs", "bed", "bed.gate"]
+         "cluster.docs", "bed", "bed.bench", "bed.controllers", "bed.instructions", "bed.gate", "bed.terminal"]
 LOG = """3/9 Testing: cluster.docs
 3/9 Test: cluster.docs
 Command: "pytest"
@@ -40,6 +40,20 @@ def test_a_change_chooses_the_nearest_tests_first(monkeypatch, file, first, othe
     monkeypatch.setattr(changes, "changed_files", lambda root, revision: [file])
     chosen = changes.tests_for(ROOT, "main", NAMES)
     assert chosen[0] == first and others <= {*chosen}
+
+
+@pytest.mark.parametrize("file, want", [
+    ("bench/support/driver.py", {"guard.words", "bed.bench", "bed.controllers", "bed.instructions"}),
+    *((f"tests/bed/test_{name}.py", {f"bed.{name}"}) for name in ("bench", "controllers", "gate", "instructions", "terminal")),
+])
+def test_a_change_of_a_benchmark_or_of_a_test_of_the_bed_chooses_no_more_than_its_tests(monkeypatch, file, want):
+    monkeypatch.setattr(changes, "changed_files", lambda root, revision: [file])
+    assert {*changes.tests_for(ROOT, "main", NAMES)} == want
+
+
+def test_a_change_of_a_helper_chooses_the_tests_of_the_bed(monkeypatch):
+    monkeypatch.setattr(changes, "changed_files", lambda root, revision: ["tests/bed/terminal.py"])
+    assert {name for name in NAMES if name.startswith("bed")} <= {*changes.tests_for(ROOT, "main", NAMES)}
 
 
 def test_a_part_over_twice_its_budget_is_named_with_its_slowest_tests():
