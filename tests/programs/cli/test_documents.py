@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import time
 
 import pytest
 import yaml
@@ -26,7 +27,8 @@ def full_team():
                   activeDeadlineSeconds=10 ** 9, trainer={"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}}})
     job["metadata"]["annotations"] = {"trainer.kubeflow.org/progress-deadline-seconds": "3600"}
     team = Team(job, ended("old"), train_job("unbuilt", condition("Created", "False", "JobsBuildFailed", "no such runtime")), train_job("new"))
-    team.objects[LEASES] = [{"metadata": {"name": "signalbox-progress"}, "spec": {"acquireTime": CREATED, "renewTime": "2099-01-15T10:00:00Z"}}]
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    team.objects[LEASES] = [{"metadata": {"name": "signalbox-progress"}, "spec": {"acquireTime": CREATED, "renewTime": now}}]
     team.objects[JOB_SETS] = [{"metadata": {"name": "night"}, "status": {"restarts": 2}}]
     team.objects[WORKLOADS] = [{"metadata": {"name": "w"}, "status": {"conditions": [condition("QuotaReserved", "False", message="too few GPUs")]}}]
     sick = pod("a", 0, state="waiting")
