@@ -13,7 +13,7 @@ REFUSED = {
     "MPICH": (shape(*LAUNCHED, ml={"numNodes": 1, "mpi": {**MPI, "mpiImplementation": "MPICH"}}), "vtrainjob.kb.io",
               "it does not know mpiImplementation MPICH"),
     "flux without a trainer": (shape(ml={"numNodes": 1, "flux": {}}, trainer=None), "panic", "for flux it needs spec.trainer"),
-    "jax without a trainer": (shape(job("node"), ml={"numNodes": 1, "jax": {}}), "panic",
+    "jax without a trainer": (shape(job("node"), ml={"numNodes": 1, "jax": {}}, trainer=None), "panic",
                               "for jax it needs a job with the label of the ancestor step trainer"),
     "tune run": (shape(runtime_name="torchtune-llama3.2-1b", trainer={"command": ["tune", "run"]}), None,
                  "it changes the command [tune, run], which is immutable"),
