@@ -257,13 +257,17 @@ def test_many_tolerations_fit_into_the_record_of_the_applied_template(signalbox,
 
 
 @contextlib.contextmanager
-def an_older_job_set(admin, field):
-    """Installs JobSet's CRD without that field of the spec."""
+def an_older_job_set(admin, rest, field, value):
+    """Installs JobSet's CRD without that field of the spec, which has a value to try."""
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/jobsets.jobset.x-k8s.io"
     place = f"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/{field}"
     known = admin.request("GET", path)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][field]
+    pods = {"restartPolicy": "Never", "containers": [{"name": "node", "image": "example.com/node"}]}
+    probe = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "probe"}, "spec": {
+        field: value, "replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": pods}}}}]}}
     admin.request("PATCH", path, [{"op": "remove", "path": place}], "application/json-patch+json")
     try:
+        wait_for("the API server to have the CRD", lambda: field not in rest.create(probe, dry_run=True)["spec"])
         yield
     finally:
         admin.request("PATCH", path, [{"op": "add", "path": place, "value": known}], "application/json-patch+json")
@@ -271,9 +275,10 @@ def an_older_job_set(admin, field):
 
 def test_a_field_that_the_clusters_jobset_does_not_know_is_reported(signalbox, rest, admin):
     blueprint = runtime("newer")
-    blueprint["spec"]["template"]["spec"]["coordinator"] = {"replicatedJob": "node", "jobIndex": 0, "podIndex": 0}
+    coordinator = {"replicatedJob": "node", "jobIndex": 0, "podIndex": 0}
+    blueprint["spec"]["template"]["spec"]["coordinator"] = coordinator
     rest.create(blueprint)
-    with an_older_job_set(admin, "coordinator"):
+    with an_older_job_set(admin, rest, "coordinator", coordinator):
         rest.create(train_job("ahead", "newer"))
         condition = until_not_created(rest, "ahead", "JobsCreationFailed")
         assert ".spec.coordinator: field not declared in schema" in condition["message"]
