@@ -20,7 +20,7 @@ _PATIENCE = 600  # seconds
 
 
 class Figures(typing.NamedTuple):
-    """Of the reconciler, without its Lease; and what the server of progress wrote."""
+    """Of the reconciler, without its Lease and watches that begin again; and what the server of progress wrote."""
     seconds: float
     cpu: float
     reconciles: float
@@ -45,7 +45,8 @@ class Reporters:
     def figures(self):
         requests = collections.Counter(self._reconciler.requests())
         return Figures(time.monotonic(), self._reconciler.cpu(), self._reconciler.metric("signalbox_reconciles_total"),
-                       sum(count for (_, resource, _), count in requests.items() if not resource.startswith("leases")),
+                       sum(count for (verb, resource, _), count in requests.items()
+                           if verb != "WATCH" and not resource.startswith("leases")),
                        self._server.metric("signalbox_progress_writes_total", 'outcome="stored"'))
 
     def memory(self):
