@@ -30,10 +30,9 @@ bool is_due(const Observed& observed, api::Time now) {
     return time && now >= *time;
 }
 
-// A time that is far ahead of this clock says nothing about the last minute.
-bool is_valid(const Availability& availability, api::Time now) {
-    return availability.since && availability.renewed && *availability.since - now <= availability_lasts &&
-           std::chrono::abs(now - *availability.renewed) <= availability_lasts;
+std::optional<api::Time> time_at(const api::Json& value) {
+    const auto time = api::parse_time(value.as_string());
+    return time ? std::optional(*time) : std::nullopt;
 }
 
 api::Time base_of(const Observed& observed) {
@@ -51,6 +50,16 @@ std::string values_of(const api::TrainerStatus& status) {
 }
 
 }  // namespace
+
+Availability availability_of(const api::Json& lease) {
+    return {.since = time_at(lease["spec"]["acquireTime"]), .renewed = time_at(lease["spec"]["renewTime"])};
+}
+
+// A time that is far ahead of this clock says nothing about the last minute.
+bool is_valid(const Availability& availability, api::Time now) {
+    return availability.since && availability.renewed && *availability.since - now <= availability_lasts &&
+           std::chrono::abs(now - *availability.renewed) <= availability_lasts;
+}
 
 std::optional<api::Time> last_progress(const Observed& observed) {
     const api::TrainJob& job = *observed.job;

@@ -25,11 +25,6 @@ std::string text_of(const Json& json) { return std::string(json.as_string()); }
 
 std::string ago(api::Time then, api::Time now) { return format_duration(since(then, now)) + " ago"; }
 
-std::optional<api::Time> time_of(const Json& text) {
-    const auto time = api::parse_time(text.as_string());
-    return time ? std::optional(*time) : std::nullopt;
-}
-
 // The limit and the action, or why they count as none.
 ProgressDeadline wish_of(const api::ProgressAnnotations& wanted) {
     ProgressDeadline wish = {.action = wanted.action.value_or("Warn")};
@@ -58,15 +53,12 @@ void set_end(ProgressDeadline& deadline, const RelatedObjects& seen, api::Time a
     if (seen.progress_lease.is_unread()) {
         deadline.remark = "or later: " + lease + " could not be read";
     } else {
-        const Json& spec = seen.progress_lease.found["spec"];
-        const auto renewed = time_of(spec["renewTime"]);
-        const auto available = time_of(spec["acquireTime"]);
-        if (!renewed || !available || std::chrono::abs(now - *renewed) > lifecycle::availability_lasts ||
-            *available - now > lifecycle::availability_lasts) {
+        const auto availability = lifecycle::availability_of(seen.progress_lease.found);
+        if (!lifecycle::is_valid(availability, now)) {
             deadline.remark = "no server of progress renews " + lease;
             return;
         }
-        base = std::max(base, *available);
+        base = std::max(base, *availability.since);
     }
     deadline.passes = base + seconds(deadline.seconds) + lifecycle::progress_grace;
 }

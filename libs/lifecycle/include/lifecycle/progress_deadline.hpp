@@ -18,6 +18,13 @@ inline constexpr std::chrono::seconds availability_lasts{60};
 /// Without a valid Lease, when it is read again.
 inline constexpr std::chrono::seconds availability_looked_at{30};
 
+/// Reads the Lease of the server of reports; null: there is none.
+Availability availability_of(const api::Json& lease);
+
+/// Returns whether it says since when reports are accepted. A Lease that is old, or whose times are far ahead
+/// of this clock, does not.
+bool is_valid(const Availability& availability, api::Time now);
+
 /// Returns when the TrainJob has made progress last, if that was since its last start: a TrainJob that has
 /// reported nothing since then has no deadline. Empty also while it is suspended, has ended or is managed by
 /// another controller, or if nothing follows from reports.
