@@ -135,9 +135,8 @@ std::string applied_hash(const Json& object) { return hashes_of(object)[0]; }
 
 bool is_applied(const Json& wanted, const Json& live) {
     if (applied_hash(wanted).empty() || applied_hash(wanted) != applied_hash(live)) return false;
-    if (note_after_hash(wanted) == note_after_hash(live) || !has_note_of(wanted, live))
-        return is_contained(wanted, live);
-    return is_contained(with_annotation_of(live, wanted), live);
+    if (note_after_hash(wanted) == note_after_hash(live)) return is_contained(wanted, live);
+    return has_note_of(wanted, live) && is_contained(with_annotation_of(live, wanted), live);
 }
 
 bool differs_in_suspend_only(const Json& wanted, const Json& live) {
