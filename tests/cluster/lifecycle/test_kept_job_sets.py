@@ -264,7 +264,8 @@ def an_older_job_set(admin, rest, field, value):
     known = admin.request("GET", path)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][field]
     pods = {"restartPolicy": "Never", "containers": [{"name": "node", "image": "example.com/node"}]}
     probe = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "probe"}, "spec": {
-        field: value, "replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": pods}}}}]}}
+        field: value, "replicatedJobs": [{"name": "node", "template": {"spec": {
+            "completionMode": "Indexed", "completions": 1, "parallelism": 1, "template": {"spec": pods}}}}]}}
     admin.request("PATCH", path, [{"op": "remove", "path": place}], "application/json-patch+json")
     try:
         wait_for("the API server to have the CRD", lambda: field not in rest.create(probe, dry_run=True)["spec"])
