@@ -25,6 +25,12 @@ void report(const std::string& name, const std::vector<std::string>& wrong, cons
     std::cout << "  " << summary(world.api, {"ns", "job"}) << "\n";
 }
 
+void run_plan(const Scenario& scenario, const Fault& fault, bool tell) {
+    World world(fault);
+    const auto wrong = run(scenario, world);
+    report(scenario.name + ": " + fault.name(), wrong, world, tell);
+}
+
 // Runs every scenario without faults, and every `stride`th of all plans.
 void run_plans(const std::string& only, bool tell, std::uint64_t stride = 1) {
     std::uint64_t planned = 0;
@@ -35,10 +41,7 @@ void run_plans(const std::string& only, bool tell, std::uint64_t stride = 1) {
         for (const Fault& fault : plans(recorded)) {
             const std::string name = scenario.name + ": " + fault.name();
             if (!only.empty() && name.find(only) == std::string::npos) continue;
-            if (planned++ % stride != 0) continue;
-            World world(fault);
-            const auto wrong = run(scenario, world);
-            report(name, wrong, world, tell);
+            if (planned++ % stride == 0) run_plan(scenario, fault, tell);
         }
     }
 }
@@ -53,9 +56,23 @@ void run_seeds(std::uint64_t first, std::uint64_t count, bool tell) {
     for (std::uint64_t seed = first; seed < first + count && failed < 20; ++seed) run_seed(seed, tell);
 }
 
-// Stops at the first failure: every scenario without faults, then all plans and seeds in random order, since
+// Runs what `report` has printed under that name, if it still exists: a scenario, one of its plans, or a seed.
+void run_named(const std::string& name) {
+    if (name.starts_with("seed ")) return run_seed(std::strtoull(name.c_str() + 5, nullptr, 10), false);
+    for (const Scenario& scenario : scenarios()) {
+        if (!name.starts_with(scenario.name)) continue;
+        World recorded;
+        report(scenario.name, run(scenario, recorded), recorded, false);
+        for (const Fault& fault : plans(recorded))
+            if (failed == 0 && scenario.name + ": " + fault.name() == name) run_plan(scenario, fault, false);
+    }
+}
+
+// Stops at the first failure: what is named `first`, every scenario without faults, then all plans and seeds in random order, since
 // failures are clustered.
-void find(std::uint64_t seeds) {
+void find(std::uint64_t seeds, const std::string& first) {
+    if (!first.empty()) run_named(first);
+    if (failed > 0) return;
     std::vector<std::pair<const Scenario*, Fault>> all;
     for (const Scenario& scenario : scenarios()) {
         World recorded;
@@ -67,9 +84,7 @@ void find(std::uint64_t seeds) {
     std::uint64_t seed = 0;
     for (std::size_t i = 0; i < all.size() && failed == 0; ++i) {
         const auto& [scenario, fault] = all[i];
-        World world(fault);
-        const auto wrong = run(*scenario, world);
-        report(scenario->name + ": " + fault.name(), wrong, world, false);
+        run_plan(*scenario, fault, false);
         while (failed == 0 && seed * all.size() < seeds * (i + 1)) run_seed(++seed, false);
     }
 }
@@ -92,10 +107,10 @@ int main(int count, char** words) {
     else if (what == "seed")
         run_seeds(number(2, 1), 1, true);
     else if (what == "find")
-        find(number(2, 2000));
+        find(number(2, 2000), count > 3 ? words[3] : "");
     else
         std::cout << "fault_soak plans [part of a name] | some STRIDE SEEDS | seeds FIRST COUNT | seed "
-                     "NUMBER | find SEEDS\n";
+                     "NUMBER | find SEEDS [NAME OF THE FIRST]\n";
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::cout << tried << " runs, " << failed << " wrong, "
               << static_cast<int>(tried / std::max(seconds, 1e-9)) << " a second\n";
