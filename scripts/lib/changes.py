@@ -27,7 +27,7 @@ PLACES = [
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),
     (r"tests/cluster/conftest.py", r"cluster\."),
     (r"tests/bed/browser.py", r"guard\.site$"),
-    (r"tests/bed/test_(bench|controllers|gate|instructions|terminal)\.py", r"bed\.\1$"),
+    (r"tests/bed/test_(bench|controllers|gate|instructions|terminal|together)\.py", r"bed\.\1$"),
     (r"tests/bed/", r"cluster\.|programs\.|bed"),
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),

@@ -7,7 +7,8 @@ import pytest
 from paths import ROOT
 
 NAMES = ["unit.merge", "unit.runtime", "guard.words", "threads.net", "fuzz.cost", "model", "turns", "programs.cli", "programs.plugin",
-         "cluster.docs", "bed", "bed.bench", "bed.controllers", "bed.instructions", "bed.gate", "bed.terminal"]
+         "cluster.docs", "bed", "bed.bench", "bed.controllers", "bed.instructions", "bed.gate", "bed.terminal",
+         "bed.together"]
 LOG = """3/9 Testing: cluster.docs
 3/9 Test: cluster.docs
 Command: "pytest"
@@ -44,7 +45,7 @@ def test_a_change_chooses_the_nearest_tests_first(monkeypatch, file, first, othe
 
 @pytest.mark.parametrize("file, want", [
     ("bench/support/driver.py", {"guard.words", "bed.bench", "bed.controllers", "bed.instructions"}),
-    *((f"tests/bed/test_{name}.py", {f"bed.{name}"}) for name in ("bench", "controllers", "gate", "instructions", "terminal")),
+    *((f"tests/bed/test_{name}.py", {f"bed.{name}"}) for name in ("bench", "controllers", "gate", "instructions", "terminal", "together")),
 ])
 def test_a_change_of_a_benchmark_or_of_a_test_of_the_bed_chooses_no_more_than_its_tests(monkeypatch, file, want):
     monkeypatch.setattr(changes, "changed_files", lambda root, revision: [file])

@@ -19,12 +19,15 @@ import inspect
 import pathlib
 import tempfile
 import threading
+import time
 
+import pytest
 import rest as client
 from rest import Rest, wait_for
 
 AT_ONCE = 8
 PATIENCE = 3  # the tests share the cores
+_SECONDS = "seconds of its own run"  # a property of a marked test
 _GIVEN = {"signalbox", "admin", "rest", "kubectl", "tmp_path"}  # to each test its own, but for the first two
 
 
@@ -100,6 +103,7 @@ class _Group:
 
     def _run(self, item):
         wanted = inspect.signature(item.obj).parameters
+        started = time.monotonic()
         given = {"signalbox": self._signalbox, "admin": self._admin, **self._of_session, **_parameters(item)}
         with contextlib.ExitStack() as ends:
             if {"rest", "kubectl"} & {*wanted}:
@@ -109,7 +113,10 @@ class _Group:
             given["tmp_path"] = pathlib.Path(ends.enter_context(tempfile.TemporaryDirectory()))
             if after := _mark(item).kwargs.get("after"):
                 ends.callback(after, given["rest"])
-            item.obj(**{name: given[name] for name in wanted})
+            try:
+                item.obj(**{name: given[name] for name in wanted})
+            finally:
+                item.user_properties.append((_SECONDS, time.monotonic() - started))
 
 
 def _of_session(item):
@@ -132,8 +139,16 @@ def _parameters(item):
 _groups = {}
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A hook of pytest: a marked test took as long as its own run, and the first of them not as long as all."""
+    result = yield
+    if call.when == "call" and (seconds := dict(item.user_properties).get(_SECONDS)):
+        result.get_result().duration = seconds
+
+
 def pytest_pyfunc_call(pyfuncitem):
-    """The hook of pytest: the outcome of a marked test is that of its run among the others."""
+    """A hook of pytest: the outcome of a marked test is that of its run among the others."""
     if not _mark(pyfuncitem):
         return None
     among = _mark(pyfuncitem).kwargs.get("among")

@@ -17,7 +17,7 @@ from fault_proxy import FaultProxy
 from lean import LeanPlane
 from rest import Rest, wait_for
 from secret_watch import SecretWatch
-from together import new_namespace, pytest_pyfunc_call  # noqa: F401: a hook of pytest
+from together import new_namespace, pytest_pyfunc_call, pytest_runtest_makereport  # noqa: F401: hooks of pytest
 
 
 @pytest.fixture(scope="session", autouse=True)
