@@ -1,6 +1,7 @@
 """Most tests here use an API server with Signalbox's CRDs alone: `plane`, `rest`, `installed`. Others use `cluster`, with controllers, or
 `empty_plane`, on which nothing is installed."""
 
+import contextlib
 import functools
 import json
 
@@ -29,16 +30,20 @@ def cluster(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def plane_to_empty():
-    with ControlPlane(lean=True) as control_plane:
-        yield control_plane
+def planes_to_empty():
+    """The API servers that run, and the list of those that are empty."""
+    with contextlib.ExitStack() as running:
+        yield running, []
 
 
 @pytest.fixture
-def empty_plane(plane_to_empty):
-    """An API server without anything of Signalbox or Kubeflow Trainer."""
-    with emptied(plane_to_empty):
-        yield plane_to_empty
+def empty_plane(planes_to_empty):
+    """An API server without anything of Signalbox or Kubeflow Trainer. One that cannot be emptied again is used by no other test."""
+    running, empty = planes_to_empty
+    one = empty.pop() if empty else running.enter_context(ControlPlane(lean=True))
+    with emptied(one):
+        yield one
+    empty.append(one)
 
 
 @pytest.fixture(scope="session")
