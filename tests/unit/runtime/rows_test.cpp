@@ -75,9 +75,9 @@ std::set<std::string> registered(bool denies) {
     return names;
 }
 
-// Returns the names in the first column of a table of the guide.
-std::set<std::string> explained(const std::string& header) {
-    std::ifstream guide(test::source() / "docs/webhook-limits.md");
+// Returns the names in the first column of a table of a page of docs/.
+std::set<std::string> explained(const std::string& page, const std::string& header) {
+    std::ifstream guide(test::source() / "docs" / page);
     std::string line;
     std::set<std::string> names;
     const std::regex name("`([a-z_]+)`");
@@ -142,8 +142,10 @@ TEST_CASE("errors name their rule, and every rule refuses some row", "[admission
 }
 
 TEST_CASE("the guide explains every rule, under its name", "[admission]") {
-    CHECK(explained("| Rule | What is denied |") == registered(true));
-    CHECK(explained("| Rule | What the warning is about |") == registered(false));
+    CHECK(explained("webhook-limits.md", "| Rule | What is denied |") == registered(true));
+    CHECK(explained("webhook-limits.md", "| Rule | What the warning is about |") == registered(false));
+    CHECK(explained("design/admission.md", "| Rule | Code | Denies |") == registered(true));
+    CHECK(explained("design/admission.md", "| Warning | Code | Says |") == registered(false));
     for (const std::string& name : registered(true)) CHECK_FALSE(registered(false).contains(name));
 }
 

@@ -18,7 +18,7 @@ enum class TtlFrom { train_job, runtime };
 /// Why a TrainJob stays whose TTL has passed by the caches.
 enum class TtlHeld { multikueue, live };
 
-/// Durations that metrics measure, of what a reconcile has brought about. Times are whole seconds, as in the
+/// What metrics measure and count of one reconcile. Times are whole seconds, as in the
 /// API, so that each may be off by one; a clock that is behind the API server's makes none negative.
 struct Measurements {
     std::optional<std::chrono::seconds> to_job_set = {};     ///< from the creation to the first JobSet
