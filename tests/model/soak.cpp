@@ -56,7 +56,8 @@ void run_seeds(std::uint64_t first, std::uint64_t count, bool tell) {
     for (std::uint64_t seed = first; seed < first + count && failed < 20; ++seed) run_seed(seed, tell);
 }
 
-// Runs what `report` has printed under that name, if it still exists: a scenario, one of its plans, or a seed.
+// Runs what `report` has printed under that name, if it still exists: a scenario, one of its plans, or a
+// seed.
 void run_named(const std::string& name) {
     if (name.starts_with("seed ")) return run_seed(std::strtoull(name.c_str() + 5, nullptr, 10), false);
     for (const Scenario& scenario : scenarios()) {
@@ -68,8 +69,8 @@ void run_named(const std::string& name) {
     }
 }
 
-// Stops at the first failure: what is named `first`, every scenario without faults, then all plans and seeds in random order, since
-// failures are clustered.
+// Stops at the first failure: what is named `first`, every scenario without faults, then all plans and seeds
+// in random order, since failures are clustered.
 void find(std::uint64_t seeds, const std::string& first) {
     if (!first.empty()) run_named(first);
     if (failed > 0) return;
