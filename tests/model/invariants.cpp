@@ -36,6 +36,10 @@ bool is_attempt(const kube::Request& request) {
            (request.method == "POST" && resource.rfind("configmaps", 0) == 0);
 }
 
+bool is_dry_run(const kube::Request& request) {
+    return request.target.find("dryRun=All") != std::string::npos;
+}
+
 // The volumes of its pods are deleted with it.
 bool keeps_nothing(const Json& job_set) {
     const auto& policies = job_set["spec"]["volumeClaimPolicies"].items();
@@ -66,6 +70,7 @@ void Invariants::asked(int reconciler, const kube::Request& request, bool alive,
     asking_ = reconciler;
     meant_ = meant;
     from_the_dead_ = !alive;
+    changed_something_ = false;
     reconcilers_ = std::max(reconcilers_, reconciler + 1);
     if (request.method != "GET") ++writes_;
 }
@@ -75,6 +80,10 @@ void Invariants::answered(int reconciler, const kube::Request& request, const Re
     if (unharmed && reply.status == 409 && !is_attempt(request) &&
         !has_just_been_edited(ApiModel::name_of(request.target)))
         complain("a write was refused although nothing had failed: " + request.method + " " + request.target);
+    // A change that other writers made a moment ago may be the same.
+    if (unharmed && reply.ok() && request.method != "GET" && !is_attempt(request) && !is_dry_run(request) &&
+        !changed_something_ && !has_just_been_edited(ApiModel::name_of(request.target)))
+        complain("a write changed nothing: " + request.method + " " + request.target);
     const std::string resource = kube::resource_of(request.target);
     if (resource != "events" && resource.rfind("leases", 0) != 0)
         just_seen_absent_[reconciler] =
@@ -102,6 +111,7 @@ std::optional<api::TrainJob> Invariants::train_job_of(const std::string& uid) co
 
 void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after,
                          bool by_reconciler) {
+    changed_something_ = true;
     if (kind.resource == train_jobs_name) check_train_job(key, before, after, by_reconciler);
     if (is_runtime(kind)) {
         auto& policies = policies_[{std::string(kind.resource), key}];

@@ -131,6 +131,7 @@ private:
     int asking_ = -1;
     Meant meant_;
     bool from_the_dead_ = false;
+    bool changed_something_ = false;  // the request that is being handled
     int reconcilers_ = 0;
 };
 
