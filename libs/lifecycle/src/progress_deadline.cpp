@@ -52,13 +52,18 @@ std::string values_of(const api::TrainerStatus& status) {
 }  // namespace
 
 Availability availability_of(const api::Json& lease) {
-    return {.since = time_at(lease["spec"]["acquireTime"]), .renewed = time_at(lease["spec"]["renewTime"])};
+    const api::Json& spec = lease["spec"];
+    return {.since = time_at(spec["acquireTime"]), .renewed = time_at(spec["renewTime"])};
+}
+
+bool is_ahead(const Availability& availability, api::Time now) {
+    return std::max(availability.since, availability.renewed) > now + availability_lasts;
 }
 
 // A time that is far ahead of this clock says nothing about the last minute.
 bool is_valid(const Availability& availability, api::Time now) {
-    return availability.since && availability.renewed && *availability.since - now <= availability_lasts &&
-           std::chrono::abs(now - *availability.renewed) <= availability_lasts;
+    return availability.since && availability.renewed && !is_ahead(availability, now) &&
+           now - *availability.renewed <= availability_lasts;
 }
 
 std::optional<api::Time> last_progress(const Observed& observed) {
