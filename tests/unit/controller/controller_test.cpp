@@ -498,13 +498,20 @@ TEST_CASE("a Lease of the server of reports that is ahead of this clock is count
         job["metadata"]["annotations"]["trainer.kubeflow.org/progress-deadline-seconds"] = "60";
         job["status"]["trainerStatus"]["lastProgressTime"] = api::format_time(shop.server.now);
     });
+    shop.server.edit(job_sets, {"ns", "job"}, [](Json& job_set) {
+        job_set["status"]["replicatedJobsStatus"] =
+            Json::array({Json::object({{"name", "node"}, {"active", 1}})});
+    });
+    shop.server.show(shop.cache);
+    shop.settle();
     shop.server.now += 1h;
     const auto look = [&](std::chrono::seconds ahead) {
         shop.server.now += 30s;
         const std::string time = api::format_time(shop.server.now + ahead);
-        shop.server.put(kube::resources::leases,
-                        Json::object({{"metadata", Json::object({{"name", lease.name}, {"namespace", lease.ns}})},
-                                      {"spec", Json::object({{"acquireTime", time}, {"renewTime", time}})}}));
+        shop.server.put(
+            kube::resources::leases,
+            Json::object({{"metadata", Json::object({{"name", lease.name}, {"namespace", lease.ns}})},
+                          {"spec", Json::object({{"acquireTime", time}, {"renewTime", time}})}}));
         shop.lines.clear();
         shop.server.show(shop.cache);
         shop.controller->enqueue({"ns", "job"});

@@ -32,8 +32,9 @@ struct Overtaken : Life {
     lifecycle::RetryState retry_state = {};
 
     // `trainer`: before and after the suspension.
-    explicit Overtaken(const std::function<void(Json&)>& change_runtime = [](Json&) {},
-                       const char* before = R"({"numNodes": 2})", const char* after = R"({"numNodes": 3})") {
+    explicit Overtaken(
+        const std::function<void(Json&)>& change_runtime = [](Json&) {},
+        const char* before = R"({"numNodes": 2})", const char* after = R"({"numNodes": 3})") {
         server.edit(cluster_training_runtimes, torch, change_runtime);
         set_trainer(before);
         set_suspend(true);
@@ -149,8 +150,8 @@ TEST_CASE("a JobSet keeps a former number of nodes while a new one would be refu
     CHECK_FALSE(kept.error);
     CHECK_FALSE(life.is_suspended());
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
-    CHECK(life.times_said("which would be refused: admission webhook \\\"few\\\" denied the request: too many") ==
-          1);
+    CHECK(life.times_said(
+              "which would be refused: admission webhook \\\"few\\\" denied the request: too many") == 1);
     CHECK(kept.requeue_after == 1s);
     life.server.now += 1s;
     CHECK(life.look().requeue_after == 2s);
@@ -163,7 +164,8 @@ TEST_CASE("a JobSet keeps a former number of nodes while a new one would be refu
 }
 
 TEST_CASE("a JobSet keeps a former number of nodes where a new one cannot be built", "[pass]") {
-    Overtaken life([](Json&) {}, R"({"numNodes": 2})", R"({"numNodes": 3, "resourcesPerNode": {"limits": {"cpu": "x"}}})");
+    Overtaken life([](Json&) {}, R"({"numNodes": 2})",
+                   R"({"numNodes": 3, "resourcesPerNode": {"limits": {"cpu": "x"}}})");
     const ReconcileResult kept = life.look();
     CHECK_FALSE(life.is_suspended());
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -204,7 +206,8 @@ TEST_CASE("what belongs to a JobSet that keeps a former number of nodes is looke
 }
 
 TEST_CASE("a number of nodes that is what the runtime has asks for no new JobSet", "[pass]") {
-    const auto [before, after] = GENERATE(std::pair("{}", R"({"numNodes": 2})"), std::pair(R"({"numNodes": 2})", "{}"));
+    const auto [before, after] =
+        GENERATE(std::pair("{}", R"({"numNodes": 2})"), std::pair(R"({"numNodes": 2})", "{}"));
     Overtaken life([](Json&) {}, before, after);
     const ReconcileResult looked = life.look();
     CHECK_FALSE(looked.error);

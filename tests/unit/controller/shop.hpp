@@ -54,8 +54,7 @@ struct Shop {
     int in_flight = 0;  // requests of passes
     std::string lines = {};
     kube::EventRecorder events{context.get_executor(), event_server_, time, "test"};
-    net::Log log{net::LogLevel::warn, net::LogFormat::json,
-                 [this](std::string_view line) { lines += line; }};
+    net::Log log{net::LogLevel::warn, net::LogFormat::json, [this](std::string_view line) { lines += line; }};
     net::Metrics metrics = {};
     std::unique_ptr<controller::Controller> controller = {};
     kube::Namespaces namespaces;

@@ -1,4 +1,5 @@
 // A JobSet that is made anew: what it loses, and whether the new one would be taken, comes before.
+#include "kube/client/job_requests.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/quota.hpp"
 #include "lifecycle/recreate.hpp"
@@ -84,8 +85,7 @@ kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
     const auto suspended = co_await suspend_job_set(server_, view_, written_);
     if (suspended) co_return Outcome();
-    co_return ended(
-        WriteFailed{"JobSet " + to_string(key()), suspended.error(), lifecycle::Write::suspend});
+    co_return ended(WriteFailed{"JobSet " + to_string(key()), suspended.error(), lifecycle::Write::suspend});
 }
 
 // If that is possible, and loses nothing.
@@ -110,8 +110,7 @@ kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Js
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
     kube::Request count = kube::replace(kube::resources::config_maps, counted);
     const auto noted = co_await server_.send(std::move(count));
-    if (!noted)
-        co_return ended(WriteFailed{"ConfigMap " + to_string(snapshot_key(key())), noted.error()});
+    if (!noted) co_return ended(WriteFailed{"ConfigMap " + to_string(snapshot_key(key())), noted.error()});
     co_return co_await remove(live, refusal);
 }
 

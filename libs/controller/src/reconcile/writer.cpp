@@ -258,8 +258,7 @@ kube::Task<Outcome> Writer::resize(lifecycle::RuntimeSource source) {
     if (auto* failure = std::get_if<StepFailure>(&made)) co_return kept_without(std::move(*failure));
     const auto& built = std::get<runtime::Built>(made);
     co_await net::next_turn();
-    const api::TrainJob of_former_size =
-        with_num_nodes(job(), *view_.observed.job_set->built_for_nodes);
+    const api::TrainJob of_former_size = with_num_nodes(job(), *view_.observed.job_set->built_for_nodes);
     const runtime::Inputs former_inputs = {.job = of_former_size,
                                            .runtime = inputs.runtime,
                                            .observed = inputs.observed,

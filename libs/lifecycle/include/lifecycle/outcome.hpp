@@ -78,8 +78,8 @@ struct WaitingForClaim {
 /// The JobSet goes on as it was built, although its TrainJob has been corrected (Run::verifies) or resized
 /// (Run::resizes) since.
 struct JobSetKept {
-    std::string why = {};         ///< "a new one would delete its volume claims with what they hold"
-    bool is_for_good = false;     ///< else it is worth another attempt, which no change may cause
+    std::string why = {};      ///< "a new one would delete its volume claims with what they hold"
+    bool is_for_good = false;  ///< else it is worth another attempt, which no change may cause
 };
 
 /// How acting on a decision went: its last step, and what happened before.

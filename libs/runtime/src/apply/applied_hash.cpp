@@ -129,7 +129,9 @@ bool is_applied_but_for_suspend(const Json& ours, const Json& wanted, const Json
 
 bool keeps_template(const Json& wanted, const Json& live) {
     const api::AppliedNote now = api::applied_note(wanted), then = api::applied_note(live);
-    const auto same = [](std::string_view one, std::string_view other) { return !one.empty() && one == other; };
+    const auto same = [](std::string_view one, std::string_view other) {
+        return !one.empty() && one == other;
+    };
     // Older releases wrote only the first hash.
     return same(now.fixed_part, then.fixed_part) || same(now.source, then.source) ||
            differs_in_suspend_only(wanted, live);

@@ -98,7 +98,7 @@ private:
     net::TaskGroup running_;
     std::uint64_t reconciles_started_ = 0;
     std::optional<kube::SteadyTime> users_at_;  // when users of changed runtimes are to be enqueued
-    bool lease_is_ahead_ = false;  // by the last look
+    bool lease_is_ahead_ = false;               // by the last look
     bool stopping_ = false;
     bool cutting_ = false;  // what reconciles throw now is how they are cut
     std::exception_ptr fault_;
