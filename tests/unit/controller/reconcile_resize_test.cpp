@@ -164,8 +164,7 @@ TEST_CASE("a JobSet keeps a former number of nodes while a new one would be refu
 }
 
 TEST_CASE("a JobSet keeps a former number of nodes where a new one cannot be built", "[pass]") {
-    Overtaken life([](Json&) {}, R"({"numNodes": 2})",
-                   R"({"numNodes": 3, "resourcesPerNode": {"limits": {"cpu": "x"}}})");
+    Overtaken life([](Json&) {}, R"({"numNodes": 2})", R"({"numNodes": 3, "args": "x"})");
     const ReconcileResult kept = life.look();
     CHECK_FALSE(life.is_suspended());
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
