@@ -45,7 +45,7 @@ bool is_no_verdict(const api::Error& error) {
 
 // The TrainJob was read before its JobSet, and may have been changed, and built by another reconciler, in
 // between: if it has not changed since, it was the same when the JobSet was read.
-kube::Task<Outcome> JobSetWriter::look_again(std::shared_ptr<const Json>& job_set) {
+kube::Task<Outcome> JobSetWriter::read_again(std::shared_ptr<const Json>& job_set) {
     auto seen = co_await whole_job_set();
     if (!seen) co_return unread(seen.error());
     if (!*seen || api::parse_meta(**seen).resource_version != view_.observed.job_set->meta.resource_version)
@@ -60,7 +60,7 @@ kube::Task<Outcome> JobSetWriter::look_again(std::shared_ptr<const Json>& job_se
 
 kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
     std::shared_ptr<const Json> seen;
-    if (auto looked = co_await look_again(seen); !std::holds_alternative<Done>(looked.result))
+    if (auto looked = co_await read_again(seen); !std::holds_alternative<Done>(looked.result))
         co_return looked;
     const Json& live = *seen;
     if (!runtime::is_built_from_other(live, source_)) co_return Outcome();
@@ -72,7 +72,7 @@ kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
 
 kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
     std::shared_ptr<const Json> seen;
-    if (auto looked = co_await look_again(seen); !std::holds_alternative<Done>(looked.result))
+    if (auto looked = co_await read_again(seen); !std::holds_alternative<Done>(looked.result))
         co_return looked;
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(*seen));
     if (lifecycle::loses_something(verdict)) co_return kept(verdict);

@@ -46,7 +46,7 @@ public:
 
 private:
     kube::Async<std::shared_ptr<const api::Json>> whole_job_set();
-    kube::Task<lifecycle::Outcome> look_again(std::shared_ptr<const api::Json>& job_set);
+    kube::Task<lifecycle::Outcome> read_again(std::shared_ptr<const api::Json>& job_set);
     kube::Task<lifecycle::Outcome> remove(const api::Json& live, const api::Error& why);
     kube::Task<lifecycle::Outcome> try_first(kube::Request request);
     kube::Task<lifecycle::Outcome> refused_creation(api::Error refusal);
