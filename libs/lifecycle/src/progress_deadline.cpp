@@ -30,11 +30,6 @@ bool is_due(const Observed& observed, api::Time now) {
     return time && now >= *time;
 }
 
-std::optional<api::Time> time_at(const api::Json& value) {
-    const auto time = api::parse_time(value.as_string());
-    return time ? std::optional(*time) : std::nullopt;
-}
-
 api::Time base_of(const Observed& observed) {
     return std::max(*last_progress(observed), observed.availability->since.value_or(api::Time()));
 }
@@ -53,7 +48,8 @@ std::string values_of(const api::TrainerStatus& status) {
 
 Availability availability_of(const api::Json& lease) {
     const api::Json& spec = lease["spec"];
-    return {.since = time_at(spec["acquireTime"]), .renewed = time_at(spec["renewTime"])};
+    return {.since = api::as_time(spec["acquireTime"].as_string()),
+            .renewed = api::as_time(spec["renewTime"].as_string())};
 }
 
 bool is_ahead(const Availability& availability, api::Time now) {
