@@ -16,6 +16,7 @@ using test::pod_groups;
 using test::volcano_pod_groups;
 
 const api::ObjectKey keys_of_job = {the_job.ns, "job-mpi-ssh-auth"};
+const api::ObjectKey hosts_of_job = {the_job.ns, "job-mpi-hostfile"};
 const api::ObjectKey claim = {the_job.ns, "gpus"};
 const char* const resume = R"({"spec":{"suspend":false}})";
 
@@ -81,14 +82,32 @@ bool is_ours(const World& world, const Json& object) {
     return job && api::parse_meta(object).controller_uid == api::parse_meta(job->object).uid;
 }
 
+std::ptrdiff_t lines_of(const Stored& host_file) {
+    const std::string_view text = host_file.object["data"]["hostfile"].as_string();
+    return std::count(text.begin(), text.end(), '\n');
+}
+
+Check has_hosts_of_its_nodes() {
+    return [](const World& world) -> std::string {
+        const Stored* list = world.api.find("configmaps", hosts_of_job);
+        const Stored* job_set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        if (!list || !job_set) return "it has no host file or no JobSet";
+        const Json& node = job_set->object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
+        // A reconciler that was down until the end has not put it back.
+        const bool is_of_others = lines_of(*list) == 0;
+        return is_of_others || lines_of(*list) == node["parallelism"].int_or(0)
+                   ? ""
+                   : "its host file is not of its nodes";
+    };
+}
+
 Check has_hosts_and_keys(int hosts) {
     return [hosts](const World& world) -> std::string {
         const Stored* key_pair = world.api.find("secrets", keys_of_job);
-        const Stored* list = world.api.find("configmaps", {the_job.ns, "job-mpi-hostfile"});
+        const Stored* list = world.api.find("configmaps", hosts_of_job);
         if (!key_pair || !is_ours(world, key_pair->object)) return "it has no keys of its own";
         if (!list || !is_ours(world, list->object)) return "it has no host file of its own";
-        const std::string_view text = list->object["data"]["hostfile"].as_string();
-        const auto lines = std::count(text.begin(), text.end(), '\n');
+        const auto lines = lines_of(*list);
         return lines == hosts ? "" : "its host file has " + std::to_string(lines) + " lines";
     };
 }
@@ -116,6 +135,32 @@ std::vector<Scenario> other_objects() {
           "WaitingForDeletion"},
          900s,
          has_hosts_and_keys(3)},
+        // Its host file is put back for the nodes that it has.
+        {"an MPI job with volumes is resized while its JobSet is being resumed, and keeps its nodes",
+         {{1s, make_runtime(both(mpi(), volume_claims()))},
+          {2s, make_job(with(pods_that("60")), set("suspend", "true"), set("trainer", R"({"numNodes":2})"))},
+          {30s, change_job(resume)},
+          {30s + 20ms, change_job(R"({"spec":{"suspend":true}})")},
+          {30s + 22ms, change_job(R"({"spec":{"trainer":{"numNodes":3}}})")},
+          {30s + 24ms, change_job(resume)},
+          {50s, change(kube::resources::config_maps, hosts_of_job, R"({"data":{"hostfile":"others"}})")},
+          {55s, change_job(R"({"metadata":{"labels":{"a":"b"}}})")}},
+         {resumed_and_completed, completed, "-Resumed -JobsCreationFailed; suspended; snapshot; 0 active"},
+         {"JobSetKept", "AllJobsCompleted", "JobsCreationSucceeded", "Resumed", "Suspended"},
+         900s,
+         has_hosts_of_its_nodes(),
+         all_of({same_job_set(), has_hosts_and_keys(2)})},
+        {"a job gets the number of nodes of its runtime while its JobSet is being resumed",
+         {{1s, make_runtime()},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {30s, change_job(resume)},
+          {30s + 20ms, change_job(R"({"spec":{"suspend":true}})")},
+          {30s + 22ms, change_job(R"({"spec":{"trainer":{"numNodes":1}}})")},
+          {30s + 24ms, change_job(resume)}},
+         {resumed_and_running, running},
+         {"JobsCreationSucceeded", "Resumed", "Suspended"},
+         600s,
+         same_job_set()},
         {"a suspended MPI job gets other nodes, and others again",
          {{1s, make_runtime(mpi())},
           {2s, make_job(set("suspend", "true"))},

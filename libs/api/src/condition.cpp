@@ -19,13 +19,13 @@ std::vector<Condition> parse_conditions(const Json& list) {
     std::vector<Condition> conditions;
     for (const Json& item : list.items()) {
         if (item["type"].as_string().empty()) continue;
-        const auto at = parse_time(item["lastTransitionTime"].as_string());
-        conditions.push_back({.type = std::string(item["type"].as_string()),
-                              .status = std::string(item["status"].as_string()),
-                              .reason = std::string(item["reason"].as_string()),
-                              .message = std::string(item["message"].as_string()),
-                              .last_transition = at ? *at : Time(),
-                              .observed_generation = item["observedGeneration"].int_or(0)});
+        conditions.push_back(
+            {.type = std::string(item["type"].as_string()),
+             .status = std::string(item["status"].as_string()),
+             .reason = std::string(item["reason"].as_string()),
+             .message = std::string(item["message"].as_string()),
+             .last_transition = as_time(item["lastTransitionTime"].as_string()).value_or(Time()),
+             .observed_generation = item["observedGeneration"].int_or(0)});
     }
     return conditions;
 }

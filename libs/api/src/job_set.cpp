@@ -1,5 +1,6 @@
 #include "api/job_set.hpp"
 
+#include "api/applied_note.hpp"
 #include "api/names.hpp"
 
 #include <algorithm>
@@ -70,13 +71,7 @@ bool is_taken_over(const Json& job_set) {
 }
 
 std::optional<std::int64_t> noted_nodes(const Json& job_set) {
-    std::string_view note = job_set["metadata"]["annotations"][applied_hash_annotation].as_string();
-    note = note.substr(0, note.find(' '));
-    for (int hashes = 0; hashes < 3; ++hashes) {
-        const auto dot = note.find('.');
-        if (dot == note.npos) return std::nullopt;
-        note.remove_prefix(dot + 1);
-    }
+    const std::string_view note = applied_note(job_set).nodes;
     if (note == "-") return nodes_of_runtime;
     std::int64_t nodes = 0;
     const auto [end, error] = std::from_chars(note.data(), note.data() + note.size(), nodes);

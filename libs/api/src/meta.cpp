@@ -5,11 +5,7 @@
 namespace api {
 namespace {
 
-Time time_or_epoch(const Json& value) {
-    if (!value.is_string()) return Time();
-    const auto time = parse_time(value.as_string());
-    return time ? *time : Time();
-}
+Time time_or_epoch(const Json& value) { return as_time(value.as_string()).value_or(Time()); }
 
 }  // namespace
 

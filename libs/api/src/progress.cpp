@@ -11,12 +11,6 @@ namespace {
 constexpr std::int64_t fewest_seconds = 60;
 constexpr std::int64_t most_seconds = std::numeric_limits<std::int32_t>::max();
 
-std::optional<Time> time_at(const Json& value) {
-    if (!value.is_string()) return std::nullopt;
-    const auto time = parse_time(value.as_string());
-    return time ? std::optional(*time) : std::nullopt;
-}
-
 std::optional<std::int64_t> count_at(const Json& value) {
     const auto count = value.as_int();
     return count && *count >= 0 ? count : std::nullopt;
@@ -51,8 +45,8 @@ FieldError error_at(std::string_view key, const std::string& value, std::string 
 }  // namespace
 
 TrainerStatus parse_trainer_status(const Json& trainer_status) {
-    TrainerStatus status = {.last_progress = time_at(trainer_status["lastProgressTime"]),
-                            .last_updated = time_at(trainer_status["lastUpdatedTime"]),
+    TrainerStatus status = {.last_progress = as_time(trainer_status["lastProgressTime"].as_string()),
+                            .last_updated = as_time(trainer_status["lastUpdatedTime"].as_string()),
                             .percentage = count_at(trainer_status["progressPercentage"]),
                             .remaining_seconds = count_at(trainer_status["estimatedRemainingSeconds"])};
     const auto& metrics = trainer_status["metrics"].items();

@@ -79,6 +79,8 @@ Result<Time> parse_time(std::string_view text) {
     return invalid("", to_json(first_characters(text, 64)) + " is not an RFC 3339 time");
 }
 
+std::optional<Time> as_time(std::string_view text) { return read(text); }
+
 std::string format_time(Time time) {
     using namespace std::chrono;
     time = std::clamp(time, earliest, latest);

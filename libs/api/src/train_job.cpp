@@ -13,12 +13,6 @@ std::string string_or(const Json& value, std::string_view fallback) {
     return std::string(value.is_string() ? value.as_string() : fallback);
 }
 
-std::optional<Time> parse_time_at(const Json& value) {
-    if (!value.is_string()) return std::nullopt;
-    const auto time = parse_time(value.as_string());
-    return time ? std::optional(*time) : std::nullopt;
-}
-
 constexpr std::int64_t most_restarts = std::numeric_limits<std::int32_t>::max();
 
 std::int64_t as_count(std::int64_t value) { return std::clamp<std::int64_t>(value, 0, most_restarts); }
@@ -42,8 +36,8 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.jobs_status = parse_jobs_status(status["jobsStatus"]);
     if (const Json& policy = status["runPolicy"]; policy.is_object())
         job.run_policy = parse_run_policy(policy);
-    job.start_time = parse_time_at(status["startTime"]);
-    job.completion_time = parse_time_at(status["completionTime"]);
+    job.start_time = as_time(status["startTime"].as_string());
+    job.completion_time = as_time(status["completionTime"].as_string());
     job.restarts = parse_restarts(status);
     job.trainer_status = parse_trainer_status(status["trainerStatus"]);
     return job;

@@ -10,6 +10,7 @@
 #include "lifecycle/ttl.hpp"
 #include "report_at_risk.hpp"
 #include "report_invalid_deadline.hpp"
+#include "report_kept_job_set.hpp"
 #include "report_stall.hpp"
 #include "retry_state.hpp"
 
@@ -221,6 +222,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     report_blocked_deletion(conclusion, observed, now);
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);
+    report_kept_job_set(conclusion, observed, decision, outcome);
     return conclusion;
 }
 
@@ -241,6 +243,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.retry_state.deletion_reported = reported.deletion_reported;
     conclusion.retry_state.is_at_risk = reported.is_at_risk;
     conclusion.retry_state.invalid_reported = reported.invalid_reported;
+    conclusion.retry_state.kept_reported = reported.kept_reported;
     // It says nothing of what the reconcile itself has met.
     conclusion.retry_state.obstructed_since = reported.obstructed_since;
     conclusion.retry_state.stall = observed.retry_state.stall;

@@ -62,11 +62,7 @@ void Concluder::done(const Run& run) {
             object +
                 " is gone. Pods of this job that start from now on cannot mount it. It is not created "
                 "again while Pods run with the old keys: restore it, or suspend and resume the TrainJob"));
-    if (!outcome_.keeps_size_for.empty())
-        conclusion_.events.push_back(warning_event(
-            event_reason::job_set_kept,
-            "The JobSet runs with another number of nodes than spec.trainer.numNodes: a new one would " +
-                std::string(outcome_.keeps_size_for)));
+    if (outcome_.kept && !outcome_.kept->is_for_good) requeue_soon();
     if (learned_about_creation(run)) created();
     if (!outcome_.job_set_written) return;
     conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lifecycle/deadline.hpp"
+#include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/ttl.hpp"
 
 namespace lifecycle {
@@ -84,6 +85,7 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
     made.expires = !expired && time_to_live(job, observed.ttl, now);
     made.clean_up_failed = failed_to_delete(decision, outcome);
     made.requeue = requeue_reason(observed, decision, conclusion);
+    if (observed.availability) made.lease_is_ahead = is_ahead(*observed.availability, now);
     return made;
 }
 

@@ -1,17 +1,16 @@
 #include "placement.hpp"
 
+#include "api/applied_note.hpp"
 #include "api/hash.hpp"
-#include "api/names.hpp"
 
 namespace lifecycle {
 
 Placement::Placement(const api::Json& live) {
-    const std::string_view note = live["metadata"]["annotations"][api::applied_hash_annotation].as_string();
-    if (note.empty()) jobs_ = applied_by_us(live).member("spec").member("replicatedJobs");
-    const auto space = note.find(' ');
-    if (space == note.npos) return;
+    const api::AppliedNote note = api::applied_note(live);
+    if (note.hash.empty()) jobs_ = applied_by_us(live).member("spec").member("replicatedJobs");
+    if (note.placement.empty()) return;
     // Users can edit it.
-    if (auto noted = api::parse_json(note.substr(space + 1))) noted_ = std::move(*noted);
+    if (auto noted = api::parse_json(note.placement)) noted_ = std::move(*noted);
 }
 
 ManagedFields Placement::by_managed_fields(std::string_view job, std::string_view field) const {

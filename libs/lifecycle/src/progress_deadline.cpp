@@ -30,11 +30,6 @@ bool is_due(const Observed& observed, api::Time now) {
     return time && now >= *time;
 }
 
-std::optional<api::Time> time_at(const api::Json& value) {
-    const auto time = api::parse_time(value.as_string());
-    return time ? std::optional(*time) : std::nullopt;
-}
-
 api::Time base_of(const Observed& observed) {
     return std::max(*last_progress(observed), observed.availability->since.value_or(api::Time()));
 }
@@ -52,13 +47,19 @@ std::string values_of(const api::TrainerStatus& status) {
 }  // namespace
 
 Availability availability_of(const api::Json& lease) {
-    return {.since = time_at(lease["spec"]["acquireTime"]), .renewed = time_at(lease["spec"]["renewTime"])};
+    const api::Json& spec = lease["spec"];
+    return {.since = api::as_time(spec["acquireTime"].as_string()),
+            .renewed = api::as_time(spec["renewTime"].as_string())};
+}
+
+bool is_ahead(const Availability& availability, api::Time now) {
+    return std::max(availability.since, availability.renewed) > now + availability_lasts;
 }
 
 // A time that is far ahead of this clock says nothing about the last minute.
 bool is_valid(const Availability& availability, api::Time now) {
-    return availability.since && availability.renewed && *availability.since - now <= availability_lasts &&
-           std::chrono::abs(now - *availability.renewed) <= availability_lasts;
+    return availability.since && availability.renewed && !is_ahead(availability, now) &&
+           now - *availability.renewed <= availability_lasts;
 }
 
 std::optional<api::Time> last_progress(const Observed& observed) {

@@ -17,7 +17,7 @@ StoredStatus stored_status(const Json& train_job, std::size_t bytes) {
                            .updated = report.updated,
                            .progress = progress_hash(report),
                            .is_complete = report.percentage == 100};
-    if (const auto time = api::parse_time(trainer_status["lastProgressTime"].as_string()))
+    if (const auto time = api::as_time(trainer_status["lastProgressTime"].as_string()))
         stored.bookmark = *time;
     return stored;
 }

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "api/applied_note.hpp"
 #include "support/printers.hpp"
 
 using namespace api;
@@ -71,6 +72,28 @@ TEST_CASE("a JobSet tells for which number of nodes it was built", "[api]") {
     job.spec["trainer"]["numNodes"] = 4;
     CHECK(nodes_note(job) == "4");
     CHECK(noted("1.2.3." + nodes_note(job)) == num_nodes(job));
+}
+
+TEST_CASE("what was noted of an apply is read part by part", "[api]") {
+    const auto parts = [](const std::string& text) {
+        Json job_set;
+        job_set["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] = text;
+        const AppliedNote note = applied_note(job_set);
+        std::string all;
+        for (const std::string_view part :
+             {note.hash, note.fixed_part, note.source, note.nodes, note.placement})
+            all.append(part).append("|");
+        return all;
+    };
+    CHECK(parts("a.b.c.3 {\"node\":1.5}") == "a|b|c|3|{\"node\":1.5}|");
+    CHECK(parts("a.b.c.3") == "a|b|c|3||");
+    CHECK(parts("a.b.c {\"a\":1.5.6}") == "a|b|c||{\"a\":1.5.6}|");
+    CHECK(parts("a.b") == "a|b||||");
+    CHECK(parts("a") == "a|||||");
+    CHECK(parts("") == "|||||");
+    CHECK(parts("a.b.c.3.4 ") == "a|b|c|3.4||");
+    CHECK(parts("...") == "|||||");
+    CHECK(applied_note(Json()).hash.empty());
 }
 
 TEST_CASE("a JobSet belongs to the TrainJob whose uid controls it", "[api]") {

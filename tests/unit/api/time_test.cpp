@@ -27,6 +27,7 @@ TEST_CASE("a time is read in UTC, whole seconds", "[api]") {
         INFO(text);
         REQUIRE(time);
         CHECK(format_time(*time) == want);
+        CHECK(as_time(text) == *time);
     }
     CHECK(*parse_time("1970-01-01T00:01:00Z") == Time(60s));
 }

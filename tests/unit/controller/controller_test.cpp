@@ -486,3 +486,53 @@ TEST_CASE("what passes bring about, and why there will be more of them, is count
     CHECK(reported(R"(signalbox_train_jobs_ended_total{end="deadline"} 1)"));
     CHECK(reported("signalbox_deadline_lateness_seconds_count 1"));
 }
+
+TEST_CASE("a Lease of the server of reports that is ahead of this clock is counted, and logged once") {
+    const api::ObjectKey lease = {"kubeflow-system", "signalbox-progress"};
+    Shop shop({}, 2, {.watch = lifecycle::ProgressWatch::deadlines, .lease = lease});
+    shop.cache.watch_progress(lifecycle::ProgressWatch::deadlines, [&] { return shop.server.now; });
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.server.edit(train_jobs, {"ns", "job"}, [&](Json& job) {
+        job["metadata"]["annotations"]["trainer.kubeflow.org/progress-deadline-seconds"] = "60";
+        job["status"]["trainerStatus"]["lastProgressTime"] = api::format_time(shop.server.now);
+    });
+    shop.server.edit(job_sets, {"ns", "job"}, [](Json& job_set) {
+        job_set["status"]["replicatedJobsStatus"] =
+            Json::array({Json::object({{"name", "node"}, {"active", 1}})});
+    });
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.server.now += 1h;
+    const auto look = [&](std::chrono::seconds ahead) {
+        shop.server.now += 30s;
+        const std::string time = api::format_time(shop.server.now + ahead);
+        shop.server.put(
+            kube::resources::leases,
+            Json::object({{"metadata", Json::object({{"name", lease.name}, {"namespace", lease.ns}})},
+                          {"spec", Json::object({{"acquireTime", time}, {"renewTime", time}})}}));
+        shop.lines.clear();
+        shop.server.show(shop.cache);
+        shop.controller->enqueue({"ns", "job"});
+        shop.time.run_for(1s);
+    };
+    const auto counted = [&](const std::string& count) {
+        return shop.metrics.expose().find("\nsignalbox_progress_lease_ahead_total " + count + "\n") !=
+               std::string::npos;
+    };
+    const std::string text = "the Lease of the server of progress reports is more than a minute ahead";
+    look(60s);
+    CHECK(counted("0"));
+    CHECK(shop.lines.empty());
+    look(61s);
+    CHECK(counted("1"));
+    CHECK_THAT(shop.lines, Catch::Contains(text));
+    look(61s);
+    CHECK(counted("2"));
+    CHECK(shop.lines.empty());
+    look(0s);
+    look(61s);
+    CHECK(counted("3"));
+    CHECK_THAT(shop.lines, Catch::Contains(text));
+}

@@ -117,6 +117,27 @@ TEST_CASE("a JobSet that arrives after its TrainJob was corrected is built anew"
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
+TEST_CASE("a JobSet that arrives after its TrainJob was corrected stays where a new one would lose something",
+          "[pass]") {
+    Waiting life;
+    life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+        runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] =
+            api::parse_json(R"([{"templates": [{"metadata": {"name": "data"}, "spec": {}}]}])").value();
+    });
+    const kube::Request delayed = delayed_creation(life);
+    correct(life);
+    arrive(life, delayed);
+    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(is_being_deleted(life.job_set()));
+    CHECK(image_of(life.job_set()) == "base");
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    CHECK_FALSE(life.job()["status"]["jobsStatus"].empty());
+    const auto says_why = [](const std::string& line) {
+        return line.find("a new one would delete its volume claims") != std::string::npos;
+    };
+    CHECK(std::any_of(life.log_lines.begin(), life.log_lines.end(), says_why));
+}
+
 TEST_CASE("a JobSet that arrives late stays if nothing was corrected meanwhile", "[pass]") {
     Waiting life;
     arrive(life, delayed_creation(life));

@@ -54,8 +54,7 @@ struct Shop {
     int in_flight = 0;  // requests of passes
     std::string lines = {};
     kube::EventRecorder events{context.get_executor(), event_server_, time, "test"};
-    net::Log log{net::LogLevel::error, net::LogFormat::json,
-                 [this](std::string_view line) { lines += line; }};
+    net::Log log{net::LogLevel::warn, net::LogFormat::json, [this](std::string_view line) { lines += line; }};
     net::Metrics metrics = {};
     std::unique_ptr<controller::Controller> controller = {};
     kube::Namespaces namespaces;
@@ -65,6 +64,7 @@ struct Shop {
                             namespaces};
     std::function<void()> on_pass = [] {};
     controller::SharedObjects shared_{time};
+    controller::ProgressSettings progress_;
     controller::Reconciler pass{gate_,
                                 cache,
                                 events,
@@ -74,13 +74,15 @@ struct Shop {
                                     return server.now;
                                 },
                                 {},
-                                {runtime::default_pipeline(), shared_}};
+                                {runtime::default_pipeline(), shared_},
+                                progress_};
     bool allowed = true;
     bool draining = false;
     std::optional<std::size_t> cut = {};    // passes, by a drain that is over
     std::optional<std::string> ended = {};  // what run() threw
 
-    explicit Shop(kube::Namespaces of = {}, int concurrency = 2) : namespaces(std::move(of)) {
+    explicit Shop(kube::Namespaces of = {}, int concurrency = 2, controller::ProgressSettings progress = {})
+        : namespaces(std::move(of)), progress_(std::move(progress)) {
         controller = std::make_unique<controller::Controller>(
             context.get_executor(), clock, cache, pass, metrics, log, [this] { return allowed; },
             controller::Controller::Limits{.concurrency = concurrency});

@@ -137,6 +137,21 @@ TEST_CASE("an interruption of the server of reports ends no job", "[progress]") 
     }
 }
 
+TEST_CASE("a Lease that is more than a minute ahead of this clock is reported", "[progress]") {
+    const auto reported = [](std::optional<Availability> availability) {
+        Observed observed = reporting("Fail");
+        observed.availability = availability;
+        return measurements(observed, Run{}, {}, {}, false, start + due).lease_is_ahead;
+    };
+    CHECK(reported(std::nullopt) == std::nullopt);
+    CHECK(reported(Availability()) == false);
+    CHECK(reported(available(due - 24h, due - 1h)) == false);
+    CHECK(reported(available(due + 60s, due + 60s)) == false);
+    CHECK(reported(available(due + 61s, due)) == true);
+    CHECK(reported(available(0s, due + 61s)) == true);
+    CHECK(reported(Availability{.renewed = start + due + 61s}) == true);
+}
+
 TEST_CASE("the Lease is read only for a verdict", "[progress]") {
     CHECK_FALSE(wants_availability(reporting(), start + due - 1s));
     CHECK(wants_availability(reporting(), start + due));

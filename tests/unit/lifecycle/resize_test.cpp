@@ -58,14 +58,57 @@ TEST_CASE("a JobSet stays unless it is known to run with another number of nodes
     CHECK(decided(observed) == want);
 }
 
-TEST_CASE("a job says once it is looked at why it keeps a former number of nodes", "[conclude]") {
-    const Observed observed = of_former_size();
-    const Conclusion conclusion =
-        conclude_after(observed, 10s, {.keeps_size_for = "delete its volume claims"});
-    CHECK(text(conclusion.events) == "Warning JobSetKept");
-    CHECK_THAT(conclusion.events.front().note, Catch::EndsWith("a new one would delete its volume claims"));
+TEST_CASE("a job says once why its JobSet keeps a former number of nodes", "[conclude]") {
+    Observed observed = of_former_size();
+    const Outcome outcome = {.kept = JobSetKept{"a new one would delete its volume claims", true}};
+    const Conclusion conclusion = conclude_after(observed, 10s, outcome);
+    REQUIRE(text(conclusion.events) == "Warning JobSetKept");
+    CHECK(conclusion.events.front().note ==
+          "The JobSet runs with another number of nodes than spec.trainer.numNodes: a new one would delete "
+          "its volume claims");
     CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded");
-    CHECK(conclude_after(observed, 10s).events.empty());
+    CHECK_FALSE(conclusion.requeue_after);
+
+    observed.retry_state = conclusion.retry_state;
+    const Conclusion again = conclude_after(observed, 20s, outcome);
+    CHECK(again.events.empty());
+    CHECK(again.retry_state == conclusion.retry_state);
+    // Nothing has changed by a reconcile that has failed, or by a status that is not stored.
+    CHECK(conclude_after(observed, 20s, refused(lost_connection)).retry_state.kept_reported);
+    CHECK(conclude_after(observed, 20s, {.result = ReadFailed{"JobSet", lost_connection}})
+              .retry_state.kept_reported);
+    CHECK(after_failed_status_write(again, observed, lost_connection, start + 20s).retry_state.kept_reported);
+
+    observed.retry_state = conclude_after(observed, 30s).retry_state;
+    CHECK_FALSE(observed.retry_state.kept_reported);
+    CHECK(text(conclude_after(observed, 40s, outcome).events) == "Warning JobSetKept");
+}
+
+TEST_CASE("a new JobSet that is refused is tried again with backoff", "[conclude]") {
+    Observed observed = of_former_size();
+    const Outcome outcome = {.kept = JobSetKept{"JobSet default/job: too many", false}};
+    for (const auto wait : {1s, 2s, 4s}) {
+        const Conclusion conclusion = conclude_after(observed, 10s + wait, outcome);
+        CHECK(conclusion.requeue_after == wait);
+        CHECK(conclusion.events.size() == (wait == 1s ? 1U : 0U));
+        CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded");
+        observed.retry_state = conclusion.retry_state;
+    }
+}
+
+TEST_CASE("a first JobSet that is not built anew for a correction is followed, and says why", "[conclude]") {
+    Observed observed = running();
+    observed.job->conditions = {condition("Created", "False", "JobsCreationFailed")};
+    observed.job->jobs_status.clear();
+    REQUIRE(std::get<Run>(decide(observed, start + 10s)).verifies);
+    const Conclusion conclusion =
+        conclude_after(observed, 10s, {.kept = JobSetKept{"a new one would delete its volume claims", true}});
+    CHECK(get(conclusion, "Created").status == "True");
+    CHECK(conclusion.jobs_status == observed.job_set->replicated_jobs);
+    REQUIRE(text(conclusion.events) == "Normal JobsCreationSucceeded, Warning JobSetKept");
+    CHECK(conclusion.events.back().note ==
+          "The JobSet was created from what has been corrected since: a new one would delete its volume "
+          "claims");
 }
 
 }  // namespace lifecycle

@@ -269,8 +269,21 @@ lifecycle::RetryState Controller::retry_state_of(const api::ObjectKey& key, cons
     return {};
 }
 
+// As it begins and ends.
+void Controller::report_lease(const lifecycle::Measurements& made) {
+    if (!made.lease_is_ahead || *made.lease_is_ahead == lease_is_ahead_) return;
+    lease_is_ahead_ = *made.lease_is_ahead;
+    if (lease_is_ahead_)
+        log_.warn(
+            "the Lease of the server of progress reports is more than a minute ahead of this clock: no "
+            "progress deadline is decided");
+    else
+        log_.info("the Lease of the server of progress reports is not ahead of this clock any more");
+}
+
 void Controller::finish(const api::ObjectKey& key, const std::string& uid, const ReconcileResult& report) {
     const kube::SteadyTime now = clock_.now();
+    report_lease(report.measurements);
     if (report.gone) {
         queue_.done(key, now);
         expectations_.erase(key);

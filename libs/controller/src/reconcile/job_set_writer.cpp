@@ -2,7 +2,6 @@
 
 #include "kube/client/job_requests.hpp"
 #include "kube/client/without_object.hpp"
-#include "lifecycle/quota.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/withdrawal.hpp"
@@ -20,19 +19,11 @@ using lifecycle::Done;
 using lifecycle::Outcome;
 using lifecycle::WriteFailed;
 
-Outcome ended(StepFailure why) {
-    Outcome outcome;
-    outcome.result = std::move(why);
-    return outcome;
-}
-
 Outcome written() {
     Outcome outcome;
     outcome.job_set_written = true;
     return outcome;
 }
-
-api::Error meanwhile(const char* what) { return {.code = api::Errc::conflict, .message = what}; }
 
 // What is wanted is there but for what others have added, or as the cluster has made it.
 Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
@@ -47,26 +38,27 @@ std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
     return lifecycle::withdrawn_fields(live, ours);
 }
 
-// Long enough for what is too long for `name`, and mostly the name of nothing.
-std::string name_like(std::string name) {
-    if (!name.empty()) name.back() = name.back() == 'x' ? 'y' : 'x';
-    return name;
-}
+}  // namespace
 
-// Some webhooks cannot be asked without effects.
 bool cannot_be_tried(const api::Error& error) {
     return error.http_status == 400 && error.message.find("does not support dry run") != std::string::npos;
 }
 
-// Of what was tried: a name that is taken is looked at last.
-bool is_no_verdict(const api::Error& error) {
-    return error.reason == "AlreadyExists" || cannot_be_tried(error);
-}
-
-}  // namespace
-
 Outcome JobSetWriter::failed(api::Error error) const {
     return ended(WriteFailed{"JobSet " + to_string(key()), std::move(error)});
+}
+
+Outcome JobSetWriter::unread(api::Error error) const {
+    return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), std::move(error)});
+}
+
+// Read live for a change, it is not read again. nullptr: it is gone.
+kube::Async<std::shared_ptr<const Json>> JobSetWriter::whole_job_set() {
+    if (view_.job_set) co_return view_.job_set;
+    auto read_now = co_await read(server_, kube::resources::job_sets, key());
+    if (!read_now) co_return read_now.error();
+    if (!*read_now) co_return std::shared_ptr<const Json>();
+    co_return std::make_shared<const Json>(std::move(**read_now));
 }
 
 Json JobSetWriter::noted(const runtime::Built& built) const {
@@ -106,26 +98,22 @@ kube::Task<Outcome> JobSetWriter::try_first(kube::Request request) {
 // corrected any more.
 kube::Task<Outcome> JobSetWriter::refused_creation(api::Error refusal) {
     const auto job_set = co_await read(server_, kube::resources::job_sets, key());
-    if (!job_set) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), job_set.error()});
-    if (*job_set) co_return failed(meanwhile("it was created meanwhile; looking again"));
+    if (!job_set) co_return unread(job_set.error());
+    if (*job_set) co_return failed(changed_meanwhile("it was created meanwhile; looking again"));
     co_return failed(std::move(refusal));
 }
 
 kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const NeededObjects& found) {
     // What was read for this is written with its uid and resourceVersion: another look would add nothing.
-    std::shared_ptr<const Json> seen = view_.job_set;
-    if (!seen) {
-        auto read_now = co_await read(server_, kube::resources::job_sets, key());
-        if (!read_now) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), read_now.error()});
-        if (!*read_now) co_return failed(meanwhile("it is gone; looking again"));
-        seen = std::make_shared<const Json>(std::move(**read_now));
-    }
-    const Json& live = *seen;
+    const auto seen = co_await whole_job_set();
+    if (!seen) co_return unread(seen.error());
+    if (!*seen) co_return failed(changed_meanwhile("it is gone; looking again"));
+    const Json& live = **seen;
     const bool is_latest = view_.live == lifecycle::Live::all;
     // Decided on another version, perhaps of another JobSet: what it says of `suspend` may be over, and our
     // apply would say it again.
     if (api::parse_meta(live).resource_version != view_.observed.job_set->meta.resource_version) {
-        if (is_latest) co_return failed(meanwhile("it has changed; looking again"));
+        if (is_latest) co_return failed(changed_meanwhile("it has changed; looking again"));
         wants_live_view_ = true;
         co_return Outcome();
     }
@@ -246,91 +234,6 @@ kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Jso
             co_return failed(std::move(refusal));
     }
     co_return co_await begin_anew(built, live, std::move(refusal));
-}
-
-kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
-    // The TrainJob was read before this JobSet: it may have been corrected, and built by another reconciler,
-    // in between.
-    const auto owner = co_await read(server_, kube::resources::train_jobs, key());
-    if (!owner) co_return ended(lifecycle::ReadFailed{"TrainJob " + to_string(key()), owner.error()});
-    if (!*owner || api::parse_meta(**owner).resource_version != job().meta.resource_version)
-        co_return failed(meanwhile("its TrainJob has changed; looking again"));
-    const auto seen = co_await read(server_, kube::resources::job_sets, key());
-    if (!seen) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), seen.error()});
-    if (!*seen || api::parse_meta(**seen).uid != view_.observed.job_set->meta.uid)
-        co_return failed(meanwhile("it is gone; looking again"));
-    const Json& live = **seen;
-    if (!runtime::is_built_from_other(live, source_)) co_return Outcome();
-    api::Error outdated = {.code = api::Errc::invalid,
-                           .message = "it was created from what has been corrected since",
-                           .http_status = 422};
-    const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
-    if (lifecycle::loses_something(verdict)) co_return failed(lifecycle::cannot_take(verdict, outdated));
-    co_return co_await remove(live, outdated);
-}
-
-// If that is possible, and loses nothing.
-kube::Task<Outcome> JobSetWriter::begin_anew(const runtime::Built& built, const Json& live,
-                                             api::Error refusal) {
-    const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
-    switch (verdict) {
-        case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{api::describe(refusal)});
-        case lifecycle::Recreation::recreate: break;
-        case lifecycle::Recreation::loses_claims:
-        case lifecycle::Recreation::loses_work: co_return failed(lifecycle::cannot_take(verdict, refusal));
-    }
-    if (view_.live == lifecycle::Live::all) co_return co_await recreate(built, live, refusal);
-    wants_live_view_ = true;
-    co_return Outcome();
-}
-
-kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Json& live,
-                                           const api::Error& refusal) {
-    // The note of how often has to outlive the JobSet, and us.
-    const api::ObjectKey snapshot = snapshot_key(key());
-    const std::string map_name = "ConfigMap " + to_string(snapshot);
-    const auto map = co_await read(server_, kube::resources::config_maps, snapshot, managed_fields);
-    if (!map) co_return ended(lifecycle::ReadFailed{map_name, map.error()});
-    if (!*map) co_return ended(WriteFailed{map_name, meanwhile("it is gone; looking again")});
-    const std::int64_t generation = job().meta.generation;
-    const api::ObjectMeta seen = api::parse_meta(live);
-    if (lifecycle::recreations(**map, generation, seen.uid) >= lifecycle::max_recreations)
-        co_return failed(lifecycle::recreated_in_vain(refusal));
-    const auto tried = co_await try_to_create(built);
-    if (!tried) co_return failed(tried.error());
-    const Json counted = lifecycle::with_recreation(**map, generation, seen.uid);
-    kube::Request count = kube::replace(kube::resources::config_maps, counted);
-    const auto noted = co_await server_.send(std::move(count));
-    if (!noted) co_return ended(WriteFailed{map_name, noted.error()});
-
-    co_return co_await remove(live, refusal);
-}
-
-// As it was seen: it may have been resumed, or have finished, meanwhile.
-kube::Task<Outcome> JobSetWriter::remove(const Json& live, const api::Error& why) {
-    const api::ObjectMeta seen = api::parse_meta(live);
-    const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
-    kube::Request removal =
-        kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);
-    const auto removed = co_await server_.send(std::move(removal));
-    if (!removed && removed.error().code != api::Errc::not_found)
-        co_return ended(WriteFailed{"JobSet " + to_string(key()), removed.error(), lifecycle::Write::remove});
-    co_return ended(lifecycle::JobSetRemoved{api::describe(why)});
-}
-
-// Whether it would be taken once this one is gone: names that are too long, quotas, policies.
-kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
-    Json wanted = noted(built);
-    // Under another name, or the claims of this one would be in the way.
-    wanted["metadata"]["name"] = name_like(key().name);
-    kube::Request attempt = kube::create(kube::resources::job_sets, wanted);
-    attempt = kube::without_object(kube::dry_run(std::move(attempt)));
-    const auto tried = co_await server_.send(std::move(attempt));
-    if (tried || is_no_verdict(tried.error()) || lifecycle::deletion_makes_room(tried.error()))
-        co_return api::Result<>();
-    api::Error error = tried.error();
-    error.message = "the change needs a new JobSet, which would be refused: " + error.message;
-    co_return error;
 }
 
 }  // namespace controller

@@ -7,6 +7,21 @@
 
 namespace controller {
 
+/// Of a reconcile that has come to that.
+inline lifecycle::Outcome ended(StepFailure why) {
+    lifecycle::Outcome outcome;
+    outcome.result = std::move(why);
+    return outcome;
+}
+
+/// A conflict with what it was decided on.
+inline api::Error changed_meanwhile(const char* what) {
+    return {.code = api::Errc::conflict, .message = what};
+}
+
+/// Whether the API server refuses a dry run because a webhook cannot be asked without effects.
+bool cannot_be_tried(const api::Error& error);
+
 /// Creates the JobSet of a TrainJob, or brings a suspended one up to date: in place wherever JobSet takes
 /// that. See lifecycle/withdrawal.hpp and lifecycle/recreate.hpp.
 class JobSetWriter {
@@ -20,13 +35,18 @@ public:
     kube::Task<lifecycle::Outcome> change(const runtime::Built& built, const NeededObjects& found);
 
     /// Deletes the JobSet, which is there and runs, if it was built from something else. Result Done: it was
-    /// not.
+    /// not, or is kept.
     kube::Task<lifecycle::Outcome> remove_if_outdated();
+    /// Suspends the JobSet, which is there and runs, so that it can be made anew as `built`. Where that would
+    /// lose something or be refused, it is kept.
+    kube::Task<lifecycle::Outcome> make_way(const runtime::Built& built);
 
     /// As Writer::wants_live_view().
     bool wants_live_view() const { return wants_live_view_; }
 
 private:
+    kube::Async<std::shared_ptr<const api::Json>> whole_job_set();
+    kube::Task<lifecycle::Outcome> read_again(std::shared_ptr<const api::Json>& job_set);
     kube::Task<lifecycle::Outcome> remove(const api::Json& live, const api::Error& why);
     kube::Task<lifecycle::Outcome> try_first(kube::Request request);
     kube::Task<lifecycle::Outcome> refused_creation(api::Error refusal);
@@ -41,8 +61,11 @@ private:
                                               api::Error refusal);
     kube::Task<lifecycle::Outcome> recreate(const runtime::Built& built, const api::Json& live,
                                             const api::Error& refusal);
+    kube::Task<lifecycle::Outcome> plan_recreation(const runtime::Built& built, const api::Json& live,
+                                                   const api::Error& refusal, api::Json& counted);
     kube::Async<> try_to_create(const runtime::Built& built);
     lifecycle::Outcome failed(api::Error error) const;
+    lifecycle::Outcome unread(api::Error error) const;
     api::Json noted(const runtime::Built& built) const;
 
     const api::TrainJob& job() const { return *view_.observed.job; }
@@ -54,5 +77,9 @@ private:
     WrittenVersions& written_;
     bool wants_live_view_ = false;
 };
+
+/// Suspends the JobSet of a view as it was seen, and changes nothing else, so that nothing else that is wrong
+/// can keep a job from being suspended. References must live until the coroutine ends.
+kube::Async<> suspend_job_set(kube::ApiServer& server, const View& view, WrittenVersions& written);
 
 }  // namespace controller

@@ -74,6 +74,10 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
     restarts_ = counters<2>(metrics, "signalbox_restarts_total",
                             "Restarts of TrainJobs after failures, by whether they count towards a maximum.",
                             "counted", {"true", "false"});
+    lease_ahead_ =
+        metrics.counter("signalbox_progress_lease_ahead_total",
+                        "Looks at the Lease of the server of progress reports that found it more than a "
+                        "minute ahead of this clock, so that no progress deadline was decided.");
     for (std::size_t i = 0; i < ends.size(); ++i)
         run_[i] = metrics.histogram("signalbox_run_seconds",
                                     "From the last start of a TrainJob to its end, by how it ended.",
@@ -105,6 +109,7 @@ void ReconcileMetrics::count_measurements(const lifecycle::Measurements& made) {
     if (made.held) ttl_held_[static_cast<std::size_t>(*made.held)].add();
     if (made.end) ends_[static_cast<std::size_t>(*made.end)].add();
     if (made.clean_up_failed) clean_up_failures_.add();
+    if (made.lease_is_ahead.value_or(false)) lease_ahead_.add();
     if (made.requeue) requeues_[static_cast<std::size_t>(*made.requeue)].add();
 }
 

@@ -34,7 +34,7 @@ bool has_conditions(const lifecycle::Decision& decision) {
 bool may_change_job_set(const lifecycle::Decision& decision) {
     const auto* run = std::get_if<lifecycle::Run>(&decision);
     return run && (run->job_set == lifecycle::JobSetAction::update ||
-                   run->job_set == lifecycle::JobSetAction::resume);
+                   run->job_set == lifecycle::JobSetAction::resume || run->verifies || run->resizes);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "api/names.hpp"
 #include "controller/reconcile/needs.hpp"
 #include "kube/client/status.hpp"
-#include "kube/client/without_object.hpp"
 #include "lifecycle/event.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/restarts.hpp"
@@ -11,6 +10,7 @@
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/job_set_writer.hpp"
 #include "reconcile/runtime_snapshot.hpp"
+#include "runtime/live_defaults.hpp"
 #include "runtime/source.hpp"
 
 namespace controller {
@@ -23,14 +23,77 @@ using lifecycle::WriteFailed;
 
 std::string job_set_named(const api::ObjectKey& key) { return "JobSet " + to_string(key); }
 
-Outcome ended(StepFailure why) {
+// What is built from, besides the TrainJob.
+struct Basis {
+    ChosenRuntime chosen = {};
+    NeededObjects found = {};
+};
+
+// References must live until the coroutine ends.
+kube::Task<std::variant<Basis, StepFailure>> look_up(kube::ApiServer& server, const View& view,
+                                                     BuildContext build_context,
+                                                     lifecycle::RuntimeSource source,
+                                                     const api::TrainJob& wanted) {
+    auto choice = co_await choose_runtime(server, view, source);
+    if (auto* failure = std::get_if<StepFailure>(&choice)) co_return std::move(*failure);
+    Basis basis;
+    basis.chosen = std::move(std::get<ChosenRuntime>(choice));
+    auto observation = co_await observe_needs(server, wanted, *basis.chosen.runtime, build_context);
+    if (auto* failure = std::get_if<StepFailure>(&observation)) co_return std::move(*failure);
+    basis.found = std::move(std::get<NeededObjects>(observation));
+    co_return basis;
+}
+
+// With the key pairs that it needs.
+std::variant<runtime::Built, StepFailure> build(const runtime::Needs& needs, runtime::Inputs& inputs,
+                                                const runtime::Pipeline& pipeline) {
+    if (const auto made = make_key_material(needs, inputs); !made)
+        return StepFailure(
+            WriteFailed{"a key pair for TrainJob " + to_string(inputs.job.meta.key()), made.error()});
+    auto built = runtime::build(inputs, pipeline);
+    if (!built) return StepFailure(lifecycle::BuildFailed{built.error()});
+    return std::move(*built);
+}
+
+// It may have any shape by now.
+api::TrainJob with_num_nodes(api::TrainJob job, std::int64_t nodes) {
+    api::Json* trainer = job.spec.find("trainer");
+    if (nodes == api::nodes_of_runtime) {
+        if (trainer) trainer->erase("numNodes");
+        return job;
+    }
+    if (!job.spec.is_object()) job.spec = api::Json::object();
+    if (!trainer || !trainer->is_object()) job.spec["trainer"] = api::Json::object();
+    job.spec["trainer"]["numNodes"] = nodes;
+    return job;
+}
+
+// What has met a job that runs: only what was not read is a failure.
+Outcome unless_unread(StepFailure why) {
+    return std::holds_alternative<lifecycle::ReadFailed>(why) ? ended(std::move(why)) : Outcome();
+}
+
+std::string text_of(const StepFailure& why) {
+    if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&why)) return api::describe(failed->error);
+    if (const auto* failed = std::get_if<WriteFailed>(&why))
+        return failed->object + ": " + api::describe(failed->error);
+    if (const auto* foreign = std::get_if<lifecycle::ForeignObject>(&why))
+        return foreign->object + " exists already and does not belong to this TrainJob";
+    return "";
+}
+
+Outcome kept_without(StepFailure why) {
+    if (std::holds_alternative<lifecycle::ReadFailed>(why)) return ended(std::move(why));
     Outcome outcome;
-    outcome.result = std::move(why);
+    outcome.kept = lifecycle::JobSetKept{.why = "a new one cannot be built: " + text_of(why)};
     return outcome;
 }
 
-bool is_as_seen(const std::optional<api::Json>& object, const api::ObjectMeta& seen) {
-    return object && api::parse_meta(*object).resource_version == seen.resource_version;
+bool has_same_size(const runtime::Built& one, const runtime::Built& other) {
+    const auto template_of = [](const runtime::Built& built) {
+        return runtime::fixed_part(built.objects.back().object["spec"]);
+    };
+    return template_of(one) == template_of(other);
 }
 
 }  // namespace
@@ -71,42 +134,53 @@ kube::Task<Outcome> Writer::expire() {
 
 kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (step.suspend_job_set) {
-        const auto suspended = co_await suspend_job_set();
+        const auto suspended = co_await suspend_job_set(server_, view_, written_);
         if (!suspended)
             co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
     }
     if (!step.build) co_return Outcome();
-    if (step.resizes) co_return co_await resize();
+    Outcome verified;
     if (step.verifies) {
-        auto verified = co_await verify(step.runtime);
+        verified = co_await verify(step.runtime);
         if (!std::holds_alternative<Done>(verified.result)) co_return verified;
     }
+    Outcome outcome = co_await write(step);
+    outcome.kept = std::move(verified.kept);
+    if (!step.resizes || !std::holds_alternative<Done>(outcome.result)) co_return outcome;
+    Outcome resized = co_await resize(step.runtime);
+    outcome.result = std::move(resized.result);
+    outcome.kept = std::move(resized.kept);
+    co_return outcome;
+}
+
+kube::Task<Outcome> Writer::write(lifecycle::Run step) {
     if (!has_something_to_write(step.job_set)) {
         if (step.adopts) co_return co_await adopt(step.runtime);
         co_return Outcome();
     }
 
-    auto choice = co_await choose_runtime(server_, view_, step.runtime);
-    if (auto* failure = std::get_if<StepFailure>(&choice)) co_return ended(std::move(*failure));
-    const auto& chosen = std::get<ChosenRuntime>(choice);
-
-    auto observation = co_await observe_needs(server_, job(), *chosen.runtime, build_context_);
-    if (auto* failure = std::get_if<StepFailure>(&observation)) co_return ended(std::move(*failure));
-    auto& found = std::get<NeededObjects>(observation);
+    const auto& live = view_.observed.job_set;
+    std::optional<api::TrainJob> of_former_size;
+    if (step.job_set == JobSetAction::leave && lifecycle::has_former_size(view_.observed))
+        of_former_size = with_num_nodes(job(), *live->built_for_nodes);
+    const api::TrainJob& wanted = of_former_size ? *of_former_size : job();
+    auto basis = co_await look_up(server_, view_, build_context_, step.runtime, wanted);
+    if (auto* failure = std::get_if<StepFailure>(&basis)) co_return ended(std::move(*failure));
+    const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
+    const NeededObjects& found = std::get<Basis>(basis).found;
 
     // Of objects of megabytes, each step takes a tenth of a second.
     co_await net::next_turn();
-    runtime::Inputs inputs = {.job = job(),
+    runtime::Inputs inputs = {.job = wanted,
                               .runtime = *chosen.runtime,
                               .observed = found.observed,
                               .restarts_before = lifecycle::restarts_before(view_.observed)};
-    if (const auto made = make_key_material(found.needs, inputs); !made)
-        co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
-    auto built = runtime::build(inputs, build_context_.pipeline);
-    if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
+    auto made = build(found.needs, inputs, build_context_.pipeline);
+    if (auto* failure = std::get_if<StepFailure>(&made)) co_return ended(std::move(*failure));
+    const auto& built = std::get<runtime::Built>(made);
     co_await net::next_turn();
     Outcome outcome;
-    for (const runtime::BuildWarning& notice : built->warnings)
+    for (const runtime::BuildWarning& notice : built.warnings)
         outcome.events.push_back(lifecycle::warning_event(notice.reason, notice.note));
 
     if (auto stored = co_await store_snapshot(server_, view_, chosen); !std::holds_alternative<Done>(stored))
@@ -114,21 +188,20 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     outcome.run_policy = api::run_policy_of(*chosen.runtime);
 
     Outcome applied;
-    const auto& live = view_.observed.job_set;
     const bool made_by_us = live && live->applied_by_us;
     const Template pods = live && live->taken_over ? Template::of_others : Template::ours;
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     switch (step.job_set) {
         case JobSetAction::leave:
             applied.result = co_await apply_objects(
-                server_, *built, found, made_by_us ? Beside::own_job_set : Beside::other_job_set, pods);
-            if (made_by_us && !job().suspend) outcome.lost = lost_objects(*built, found);
+                server_, built, found, made_by_us ? Beside::own_job_set : Beside::other_job_set, pods);
+            if (made_by_us && !job().suspend) outcome.lost = lost_objects(built, found);
             break;
         case JobSetAction::wait_until_gone: break;
         case JobSetAction::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
-        case JobSetAction::create: applied = co_await job_set.create(*built, found); break;
+        case JobSetAction::create: applied = co_await job_set.create(built, found); break;
         case JobSetAction::update:
-        case JobSetAction::resume: applied = co_await job_set.change(*built, found); break;
+        case JobSetAction::resume: applied = co_await job_set.change(built, found); break;
     }
     wants_live_view_ = job_set.wants_live_view();
     outcome.result = std::move(applied.result);
@@ -149,10 +222,7 @@ bool Writer::has_something_to_write(JobSetAction step) const {
 // What stands in the way does not speak against a job that runs, and so is no failed build or write of it.
 kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
     auto choice = co_await choose_runtime(server_, view_, source);
-    if (auto* failure = std::get_if<StepFailure>(&choice)) {
-        if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
-        co_return Outcome();
-    }
+    if (auto* failure = std::get_if<StepFailure>(&choice)) co_return unless_unread(std::move(*failure));
     const auto& chosen = std::get<ChosenRuntime>(choice);
     auto stored = co_await store_snapshot(server_, view_, chosen);
     if (auto* failed = std::get_if<WriteFailed>(&stored))
@@ -164,56 +234,42 @@ kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
 
 // Where there is nothing to compare it with, it stays.
 kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
-    auto choice = co_await choose_runtime(server_, view_, source);
-    if (auto* failure = std::get_if<StepFailure>(&choice)) {
-        if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
-        co_return Outcome();
-    }
-    const auto& chosen = std::get<ChosenRuntime>(choice);
-    auto observation = co_await observe_needs(server_, job(), *chosen.runtime, build_context_);
-    if (auto* failure = std::get_if<StepFailure>(&observation)) {
-        if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
-        co_return Outcome();
-    }
-    const auto& found = std::get<NeededObjects>(observation);
+    auto basis = co_await look_up(server_, view_, build_context_, source, job());
+    if (auto* failure = std::get_if<StepFailure>(&basis)) co_return unless_unread(std::move(*failure));
+    const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
+    const NeededObjects& found = std::get<Basis>(basis).found;
     const runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     co_return co_await job_set.remove_if_outdated();
 }
 
-// The resume that follows makes it anew. The TrainJob was read before its JobSet, which another reconciler
-// may have built anew in between: if it has not changed since, it was the same when the JobSet was read.
-kube::Task<Outcome> Writer::resize() {
-    const auto job_set = co_await read(server_, kube::resources::job_sets, key());
-    if (!job_set) co_return ended(lifecycle::ReadFailed{job_set_named(key()), job_set.error()});
-    const auto owner = co_await read(server_, kube::resources::train_jobs, key(), managed_fields);
-    if (!owner) co_return ended(lifecycle::ReadFailed{"TrainJob " + to_string(key()), owner.error()});
-    if (!is_as_seen(*job_set, view_.observed.job_set->meta) || !is_as_seen(*owner, job().meta))
-        co_return ended(WriteFailed{
-            job_set_named(key()),
-            {.code = api::Errc::conflict, .message = "it or its TrainJob has changed; looking again"}});
-    const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(**job_set));
-    Outcome outcome;
-    outcome.keeps_size_for = lifecycle::loss(verdict);
-    if (lifecycle::loses_something(verdict)) co_return outcome;
-    const auto suspended = co_await suspend_job_set();
-    if (!suspended)
-        co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
-    co_return outcome;
-}
-
-// Alone, so that nothing else that is wrong can keep a job from being suspended.
-kube::Async<> Writer::suspend_job_set() {
-    const api::ObjectMeta& meta = view_.observed.job_set->meta;
-    const kube::Preconditions as_seen = {.uid = meta.uid, .resource_version = meta.resource_version};
-    api::Json patch;
-    patch["spec"]["suspend"] = true;
-    kube::Request request = kube::merge_patch(kube::resources::job_sets, key(), std::move(patch), as_seen);
-    request = kube::without_object(std::move(request));
-    const auto patched = co_await server_.send(std::move(request));
-    if (!patched) co_return patched.error();
-    written_.job_set = kube::version_of(*patched);
-    co_return api::Result<>();
+// A number that the runtime has anyway, or that scales nothing, asks for no new JobSet.
+kube::Task<Outcome> Writer::resize(lifecycle::RuntimeSource source) {
+    auto basis = co_await look_up(server_, view_, build_context_, source, job());
+    if (auto* failure = std::get_if<StepFailure>(&basis)) co_return kept_without(std::move(*failure));
+    const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
+    const NeededObjects& found = std::get<Basis>(basis).found;
+    co_await net::next_turn();
+    runtime::Inputs inputs = {.job = job(),
+                              .runtime = *chosen.runtime,
+                              .observed = found.observed,
+                              .restarts_before = lifecycle::restarts_before(view_.observed)};
+    auto made = build(found.needs, inputs, build_context_.pipeline);
+    if (auto* failure = std::get_if<StepFailure>(&made)) co_return kept_without(std::move(*failure));
+    const auto& built = std::get<runtime::Built>(made);
+    co_await net::next_turn();
+    const api::TrainJob of_former_size = with_num_nodes(job(), *view_.observed.job_set->built_for_nodes);
+    const runtime::Inputs former_inputs = {.job = of_former_size,
+                                           .runtime = inputs.runtime,
+                                           .observed = inputs.observed,
+                                           .ssh_key_pair = inputs.ssh_key_pair,
+                                           .curve_key_pair = inputs.curve_key_pair,
+                                           .restarts_before = inputs.restarts_before};
+    const auto former = runtime::build(former_inputs, build_context_.pipeline);
+    co_await net::next_turn();
+    if (former && has_same_size(*former, built)) co_return Outcome();
+    JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
+    co_return co_await job_set.make_way(built);
 }
 
 }  // namespace controller

@@ -20,8 +20,7 @@ std::optional<api::Time> parse_date(std::string_view text) {
     std::string standard(text.substr(12, 4));
     standard.append(number < 10 ? "-0" : "-").append(std::to_string(number)).append("-");
     standard.append(text.substr(5, 2)).append("T").append(text.substr(17, 8)).append("Z");
-    const auto time = api::parse_time(standard);
-    return time ? std::optional(*time) : std::nullopt;
+    return api::as_time(standard);
 }
 
 }  // namespace

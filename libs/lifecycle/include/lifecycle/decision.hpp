@@ -45,7 +45,8 @@ struct Expire {
 
 /// What is to happen to the JobSet in a Run.
 enum class JobSetAction {
-    leave,            ///< it runs (then it is not touched), is being suspended, or its pods still end
+    leave,            ///< it runs (then it is not touched), is being suspended, or its pods still end: the
+                      ///< other objects are built for the number of nodes that it has
     wait_until_gone,  ///< it is being deleted; once it is gone it is built again
     create,           ///< there is none: an apply that only creates
     update,           ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
@@ -69,10 +70,10 @@ struct Run {
     /// what becomes of it later does not reach the job.
     bool adopts = false;
     /// It is may_be_outdated(): before anything else, delete it if it is built from something else than the
-    /// job and its runtime are now.
+    /// job and its runtime are now, unless that would lose something.
     bool verifies = false;
-    /// It runs and has_former_size(): instead of anything else, suspend it, so that it can be made anew,
-    /// unless that would lose something.
+    /// It runs and has_former_size(): after everything else, suspend it, so that it can be made anew, unless
+    /// that would lose something, or the new one would be refused.
     bool resizes = false;
 
     bool operator==(const Run&) const = default;

@@ -34,6 +34,7 @@ struct Measurements {
     std::optional<End> end = {};
     bool clean_up_failed = false;  ///< a DELETE of what is left of an ended job
     std::optional<RequeueReason> requeue = {};
+    std::optional<bool> lease_is_ahead = {};  ///< is_ahead() of the Lease that was looked at
 };
 
 /// `status_stored`: whether the conclusion's status is in the cluster now. `now` is after the writes.

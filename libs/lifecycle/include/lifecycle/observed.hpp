@@ -37,6 +37,7 @@ struct RetryState {
     std::optional<Stall> stall = {};
     bool is_at_risk = false;        ///< an event has said that it will not finish before its deadline
     bool invalid_reported = false;  ///< an event has said that its progress deadline has errors
+    bool kept_reported = false;     ///< an event has said why its JobSet stays as it was built
 
     bool operator==(const RetryState&) const = default;
 };

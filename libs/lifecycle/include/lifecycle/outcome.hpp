@@ -75,6 +75,13 @@ struct WaitingForClaim {
     std::string claim = {};  ///< "PersistentVolumeClaim default/data-job"
 };
 
+/// The JobSet goes on as it was built, although its TrainJob has been corrected (Run::verifies) or resized
+/// (Run::resizes) since.
+struct JobSetKept {
+    std::string why = {};      ///< "a new one would delete its volume claims with what they hold"
+    bool is_for_good = false;  ///< else it is worth another attempt, which no change may cause
+};
+
 /// How acting on a decision went: its last step, and what happened before.
 struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved,
@@ -94,8 +101,7 @@ struct Outcome {
     /// Objects that the Pods of the JobSet have mounted, and which are gone: they are not made anew beside
     /// it.
     std::vector<std::string> lost = {};
-    /// Why the JobSet goes on with a former number of nodes (Run::resizes): lifecycle::loss().
-    std::string_view keeps_size_for = {};
+    std::optional<JobSetKept> kept = {};
 };
 
 }  // namespace lifecycle

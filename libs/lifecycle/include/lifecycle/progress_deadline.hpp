@@ -21,8 +21,10 @@ inline constexpr std::chrono::seconds availability_looked_at{30};
 /// Reads the Lease of the server of reports; null: there is none.
 Availability availability_of(const api::Json& lease);
 
-/// Returns whether it says since when reports are accepted. A Lease that is old, or whose times are far ahead
-/// of this clock, does not.
+/// Returns whether one of its times is so far ahead of this clock that one of the two clocks is wrong.
+bool is_ahead(const Availability& availability, api::Time now);
+
+/// Returns whether it says since when reports are accepted. A Lease that is old, or is_ahead(), does not.
 bool is_valid(const Availability& availability, api::Time now);
 
 /// Returns when the TrainJob has made progress last, if that was since its last start: a TrainJob that has

@@ -1,8 +1,6 @@
 #include "runtime/applied_hash.hpp"
 
-#include <algorithm>
-#include <array>
-
+#include "api/applied_note.hpp"
 #include "api/hash.hpp"
 #include "api/names.hpp"
 #include "runtime/compare.hpp"
@@ -59,43 +57,20 @@ std::string template_hash(const Json& job_set) {
     return api::hex(api::fnv1a(to_json(fixed_part(job_set["spec"]))));
 }
 
-// Returns the hashes in the annotation, in their order; empty for missing ones. What follows them is no hash.
-std::array<std::string, 3> hashes_of(const Json& object) {
-    std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
-    note = note.substr(0, note.find(' '));
-    std::array<std::string, 3> hashes;
-    for (std::string& hash : hashes) {
-        const auto dot = std::min(note.find('.'), note.size());
-        hash = note.substr(0, dot);
-        note.remove_prefix(std::min(dot + 1, note.size()));
-    }
-    return hashes;
-}
-
-// Returns what follows the first hash in the annotation.
-std::string_view note_after_hash(const Json& object) {
-    const std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
-    return note.substr(std::min(note.find('.'), note.size()));
-}
-
-// Older releases did not note the number of nodes, which is behind the third dot of this.
-std::string without_nodes(std::string_view note) {
-    const auto end = std::min(note.find(' '), note.size());
-    std::size_t dot = 0;
-    for (int hashes = 0; hashes < 2 && dot != note.npos; ++hashes) dot = note.find('.', dot + 1);
-    if (dot == note.npos || dot > end) return std::string(note);
-    return std::string(note.substr(0, dot)).append(note.substr(end));
-}
-
-// Returns whether what follows the hash is the same, as far as the release that wrote `live` knew it.
+// Returns whether what follows the hash is the same, as far as the release that wrote `live` knew it: older
+// ones did not note the number of nodes.
 bool has_note_of(const Json& ours, const Json& live) {
-    const std::string_view now = note_after_hash(ours), then = note_after_hash(live);
-    return now == then || without_nodes(now) == then;
+    const api::AppliedNote now = api::applied_note(ours), then = api::applied_note(live);
+    return now.fixed_part == then.fixed_part && now.source == then.source &&
+           now.placement == then.placement && (now.nodes == then.nodes || then.nodes.empty());
+}
+
+const Json& annotation_of(const Json& object) {
+    return object["metadata"]["annotations"][api::applied_hash_annotation];
 }
 
 Json with_annotation_of(const Json& live, Json object) {
-    object["metadata"]["annotations"][api::applied_hash_annotation] =
-        live["metadata"]["annotations"][api::applied_hash_annotation];
+    object["metadata"]["annotations"][api::applied_hash_annotation] = annotation_of(live);
     return object;
 }
 
@@ -131,11 +106,11 @@ Json with_applied_hash(Json job_set, std::string_view source, std::string_view n
     });
 }
 
-std::string applied_hash(const Json& object) { return hashes_of(object)[0]; }
+std::string applied_hash(const Json& object) { return std::string(api::applied_note(object).hash); }
 
 bool is_applied(const Json& wanted, const Json& live) {
     if (applied_hash(wanted).empty() || applied_hash(wanted) != applied_hash(live)) return false;
-    if (note_after_hash(wanted) == note_after_hash(live)) return is_contained(wanted, live);
+    if (annotation_of(wanted) == annotation_of(live)) return is_contained(wanted, live);
     return has_note_of(wanted, live) && is_contained(with_annotation_of(live, wanted), live);
 }
 
@@ -153,14 +128,17 @@ bool is_applied_but_for_suspend(const Json& ours, const Json& wanted, const Json
 }
 
 bool keeps_template(const Json& wanted, const Json& live) {
-    const auto now = hashes_of(wanted), then = hashes_of(live);
-    const auto same = [&](std::size_t which) { return !now[which].empty() && now[which] == then[which]; };
+    const api::AppliedNote now = api::applied_note(wanted), then = api::applied_note(live);
+    const auto same = [](std::string_view one, std::string_view other) {
+        return !one.empty() && one == other;
+    };
     // Older releases wrote only the first hash.
-    return same(1) || same(2) || differs_in_suspend_only(wanted, live);
+    return same(now.fixed_part, then.fixed_part) || same(now.source, then.source) ||
+           differs_in_suspend_only(wanted, live);
 }
 
 bool is_built_from_other(const Json& live, std::string_view source) {
-    const std::string then = hashes_of(live)[2];
+    const std::string_view then = api::applied_note(live).source;
     return !then.empty() && then != source;
 }
 

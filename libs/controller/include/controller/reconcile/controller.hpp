@@ -80,6 +80,7 @@ private:
     void settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report);
     bool expectations_met(const api::ObjectKey& key, kube::SteadyTime now);
     void finish(const api::ObjectKey& key, const std::string& uid, const ReconcileResult& report);
+    void report_lease(const lifecycle::Measurements& made);
     std::chrono::microseconds time_to_requeue(const ReconcileResult& report) const;
     void allow_more(const api::ObjectKey& key, const ReconcileResult& report);
     void note_written(const api::ObjectKey& key, const ReconcileResult& report, kube::SteadyTime now);
@@ -97,6 +98,7 @@ private:
     net::TaskGroup running_;
     std::uint64_t reconciles_started_ = 0;
     std::optional<kube::SteadyTime> users_at_;  // when users of changed runtimes are to be enqueued
+    bool lease_is_ahead_ = false;               // by the last look
     bool stopping_ = false;
     bool cutting_ = false;  // what reconciles throw now is how they are cut
     std::exception_ptr fault_;

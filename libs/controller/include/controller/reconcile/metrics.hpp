@@ -38,6 +38,7 @@ private:
     std::array<net::Counter, 2> restarts_;       // those that count, and the others
     std::array<net::Histogram, 5> run_;          // by lifecycle::End
     net::Counter clean_up_failures_;
+    net::Counter lease_ahead_;
     net::Histogram to_job_set_;
     net::Histogram to_terminal_;
     net::Histogram deadline_late_;

@@ -27,11 +27,11 @@ private:
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
     kube::Task<lifecycle::Outcome> expire();
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
+    kube::Task<lifecycle::Outcome> write(lifecycle::Run step);
     bool has_something_to_write(lifecycle::JobSetAction step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
     kube::Task<lifecycle::Outcome> verify(lifecycle::RuntimeSource source);
-    kube::Async<> suspend_job_set();
-    kube::Task<lifecycle::Outcome> resize();
+    kube::Task<lifecycle::Outcome> resize(lifecycle::RuntimeSource source);
 
     const api::TrainJob& job() const { return *view_.observed.job; }
     api::ObjectKey key() const { return job().meta.key(); }
