@@ -3,7 +3,7 @@
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
-#include "report_stall.hpp"
+#include "reports.hpp"
 #include "retry_state.hpp"
 #include "saturate.hpp"
 
