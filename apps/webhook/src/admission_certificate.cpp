@@ -1,6 +1,6 @@
 #include "admission_certificate.hpp"
 
-#include "certificate/stand_in.hpp"
+#include "certificate/serving_certificate.hpp"
 
 namespace webhook {
 

@@ -2,7 +2,6 @@
 #include <string_view>
 
 #include "net/process/run_main.hpp"
-#include "net/process/sibling.hpp"
 #include "run.hpp"
 
 namespace {

@@ -3,7 +3,6 @@
 #include "kube/manager/manager.hpp"
 #include "progress_server.hpp"
 #include "server_metrics.hpp"
-#include "shutdown_delay.hpp"
 
 namespace webhook {
 namespace {

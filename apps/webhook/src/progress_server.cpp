@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "certificate/progress_rotator.hpp"
-#include "certificate/stand_in.hpp"
+#include "certificate/serving_certificate.hpp"
 #include "net/process/task_group.hpp"
 #include "net/process/timer.hpp"
 #include "progress/lease_keeper.hpp"

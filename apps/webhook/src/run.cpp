@@ -6,11 +6,11 @@
 #include "admission/runtime_informer.hpp"
 #include "admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
+#include "net/process/timer.hpp"
 #include "progress_server.hpp"
 #include "runtime/plugin.hpp"
 #include "server_metrics.hpp"
 #include "serving_threads.hpp"
-#include "shutdown_delay.hpp"
 
 namespace webhook {
 namespace {
@@ -177,6 +177,13 @@ api::Result<> Process::run(const kube::ClusterConfig& config) {
 }
 
 }  // namespace
+
+net::Task<> serve_on(std::chrono::milliseconds delay, std::function<void()> close_after_response) {
+    const auto closing = delay / 5;
+    co_await net::sleep_for(delay - closing);
+    close_after_response();
+    co_await net::sleep_for(closing);
+}
 
 api::Result<> run(const Settings& settings) {
     if (auto valid = check(settings); !valid) return valid.error();

@@ -3,7 +3,7 @@
 #include "duration.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/progress_deadline.hpp"
-#include "report_at_risk.hpp"
+#include "reports.hpp"
 
 namespace lifecycle {
 namespace {

@@ -1,4 +1,3 @@
-#include "blocked_deletion.hpp"
 #include "concluder.hpp"
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/deadline.hpp"
@@ -8,10 +7,7 @@
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/restarts.hpp"
 #include "lifecycle/ttl.hpp"
-#include "report_at_risk.hpp"
-#include "report_invalid_deadline.hpp"
-#include "report_kept_job_set.hpp"
-#include "report_stall.hpp"
+#include "reports.hpp"
 #include "retry_state.hpp"
 
 namespace lifecycle {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "duration.hpp"
 #include "lifecycle/run_policy.hpp"
-#include "saturate.hpp"
 
 namespace lifecycle {
 

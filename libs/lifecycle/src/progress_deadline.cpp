@@ -6,7 +6,6 @@
 #include "duration.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/requeue.hpp"
-#include "saturate.hpp"
 
 namespace lifecycle {
 namespace {

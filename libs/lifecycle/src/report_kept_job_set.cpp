@@ -1,4 +1,4 @@
-#include "report_kept_job_set.hpp"
+#include "reports.hpp"
 
 namespace lifecycle {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "duration.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
-#include "saturate.hpp"
 
 namespace lifecycle {
 namespace {

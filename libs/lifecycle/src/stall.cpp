@@ -1,11 +1,11 @@
 #include "lifecycle/stall.hpp"
 
+#include "duration.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
-#include "report_stall.hpp"
+#include "reports.hpp"
 #include "retry_state.hpp"
-#include "saturate.hpp"
 
 namespace lifecycle {
 namespace {

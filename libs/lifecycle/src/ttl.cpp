@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "duration.hpp"
 #include "lifecycle/observed.hpp"
-#include "saturate.hpp"
 
 namespace lifecycle {
 

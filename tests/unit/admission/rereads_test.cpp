@@ -1,5 +1,5 @@
 // Reviews with a runtime from the watch, which may lag behind the cluster.
-#include "admission/rereads.hpp"
+#include "admission/limiter.hpp"
 
 #include <catch2/catch.hpp>
 

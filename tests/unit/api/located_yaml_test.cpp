@@ -1,8 +1,6 @@
-#include "api/located_yaml.hpp"
+#include "api/yaml.hpp"
 
 #include <catch2/catch.hpp>
-
-#include "api/yaml.hpp"
 
 #include "support/printers.hpp"
 

@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "cluster/proxy_variables.hpp"
 #include "cluster/session.hpp"
 #include "support/printers.hpp"
 

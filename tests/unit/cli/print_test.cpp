@@ -1,4 +1,4 @@
-#include "render/print.hpp"
+#include "render/render.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <set>
 
-#include "certificate/stand_in.hpp"
+#include "certificate/serving_certificate.hpp"
 #include "fake_api_server.hpp"
 #include "net/process/task_group.hpp"
 #include "support/printers.hpp"

@@ -1,9 +1,12 @@
 #include "check/check.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include "api/names.hpp"
 #include "api/text.hpp"
 #include "api/train_job_reader.hpp"
-#include "check/summary.hpp"
+#include "check/admission_chain.hpp"
 #include "runtime/plugin.hpp"
 
 namespace cli {
@@ -13,6 +16,12 @@ using api::Json;
 using offline::Document;
 using offline::InputObject;
 namespace resources = kube::resources;
+
+// What admission says to one object of the input.
+struct Verdict {
+    const offline::InputObject* object = nullptr;
+    AdmissionAnswer answer = {};
+};
 
 std::string line(const std::string& place, const std::string& text) { return place + ": " + text + "\n"; }
 
@@ -56,6 +65,54 @@ Json json_of(const Verdict& verdict) {
                                                {"message", cause.message},
                                                {"line", document.line(cause.place)}}));
     return json;
+}
+
+std::string counted(std::size_t number, const std::string& thing) {
+    return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
+std::string counts(std::size_t errors, std::size_t warnings) {
+    return counted(errors, "error") + ", " + counted(warnings, "warning");
+}
+
+// Of several errors the first is enough: the text form has them all.
+std::string why(const Verdict& verdict) {
+    if (!verdict.answer.refusal) return "";
+    const auto& causes = verdict.answer.refusal->causes;
+    const auto& unknown = verdict.object->unknown_fields;
+    if (!causes.empty()) return "; " + causes.front().field + ": " + causes.front().message;
+    if (!unknown.empty()) return "; unknown field " + api::to_json(api::Json(unknown.front()));
+    return "; " + verdict.answer.refusal->message;
+}
+
+// For how many reasons the object is refused: 0 if it is allowed.
+std::size_t errors(const Verdict& verdict) {
+    if (!verdict.answer.refusal) return 0;
+    const std::size_t causes = verdict.answer.refusal->causes.size();
+    return std::max<std::size_t>(causes > 0 ? causes : verdict.object->unknown_fields.size(), 1);
+}
+
+// A line for each object, with its place, its verdict, the numbers of errors and warnings, and the first
+// error; and a last line with the sums.
+std::string summary(std::span<const Verdict> verdicts) {
+    std::string text;
+    std::size_t refused = 0;
+    std::size_t warned = 0;
+    std::size_t all_errors = 0;
+    std::size_t all_warnings = 0;
+    for (const Verdict& verdict : verdicts) {
+        const std::size_t warnings = verdict.answer.warnings.size();
+        text += verdict.object->document->place() + ": " + verdict.object->name() + " is " +
+                (verdict.answer.refusal ? "refused" : "allowed") + ": " + counts(errors(verdict), warnings) +
+                why(verdict) + "\n";
+        refused += verdict.answer.refusal ? 1 : 0;
+        warned += !verdict.answer.refusal && warnings > 0 ? 1 : 0;
+        all_errors += errors(verdict);
+        all_warnings += warnings;
+    }
+    return text + counted(verdicts.size(), "object") + ": " + std::to_string(verdicts.size() - refused) +
+           " allowed, " + std::to_string(warned) + " of them with warnings, " + std::to_string(refused) +
+           " refused; " + counts(all_errors, all_warnings) + "\n";
 }
 
 std::string report(const std::vector<Verdict>& verdicts, Report form) {

@@ -1,13 +1,14 @@
 #include "cluster/cluster.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <set>
 
 #include "api/yaml.hpp"
-#include "cluster/plugin_host.hpp"
-#include "cluster/proxy_variables.hpp"
 #include "kube/client/https_api_server.hpp"
 #include "net/process/file.hpp"
+#include "net/process/run_program.hpp"
 
 namespace cli {
 namespace {
@@ -84,6 +85,29 @@ api::Result<kube::ClusterConfig> as_chosen(kube::ClusterConfig pod, const Cluste
     pod.as = {.user = settings.as, .uid = settings.as_uid, .groups = settings.as_groups};
     if (!settings.ns.empty()) pod.ns = settings.ns;
     return pod;
+}
+
+api::Result<std::string> run_plugin(const kube::ExecPlugin& plugin, const std::string& info,
+                                    bool interactive) {
+    net::Program program = {.command = plugin.command,
+                            .arguments = plugin.args,
+                            .environment = plugin.env,
+                            .shares_stdin = interactive,
+                            .time_limit = std::chrono::minutes(10)};
+    program.environment.emplace_back("KUBERNETES_EXEC_INFO", info);
+    auto result = net::run_program(program);
+    if (!result) return result.error();
+    if (result->status != 0)
+        return api::invalid("", "ended with exit status " + std::to_string(result->status) +
+                                    "; what it says of that is above");
+    return std::move(result->output);
+}
+
+// Runs the credential plugins of kubeconfigs as processes, for ten minutes at most, since a user may have to
+// log in. `clock` must outlive it.
+kube::PluginHost plugin_host(kube::Clock& clock) {
+    const auto wall = [&clock] { return clock.wall(); };
+    return {.run = run_plugin, .terminal = ::isatty(STDIN_FILENO) == 1, .wall = wall};
 }
 
 }  // namespace

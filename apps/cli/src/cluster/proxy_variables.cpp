@@ -1,4 +1,4 @@
-#include "cluster/proxy_variables.hpp"
+#include "cluster/cluster.hpp"
 
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>

@@ -5,8 +5,7 @@
 #include "api/yaml.hpp"
 #include "cluster/session.hpp"
 #include "explain/collect.hpp"
-#include "explain/document.hpp"
-#include "explain/lease_problem.hpp"
+#include "explain/report.hpp"
 #include "text/terminal.hpp"
 
 namespace cli {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "explain/happenings.hpp"
+#include "explain/findings.hpp"
 
 namespace cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/state.hpp"
-#include "text/bar.hpp"
+#include "text/terminal.hpp"
 
 namespace cli {
 namespace {

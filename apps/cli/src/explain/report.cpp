@@ -9,12 +9,9 @@
 #include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "explain/differences.hpp"
-#include "explain/happenings.hpp"
-#include "explain/lease_problem.hpp"
-#include "explain/pod_problems.hpp"
+#include "explain/findings.hpp"
 #include "explain/policy_refusals.hpp"
 #include "explain/progress.hpp"
-#include "explain/workload.hpp"
 #include "job/brief.hpp"
 #include "lifecycle/conditions.hpp"
 #include "lifecycle/deadline.hpp"
@@ -323,6 +320,19 @@ std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& t
     tell_pods(seen.pods, now, screen);
     tell_events(seen.events, now, screen);
     return std::move(screen).take();
+}
+
+// Elections hand over within the duration of the lease and some seconds.
+std::string lease_problem(const RelatedObjects& seen, api::Time now) {
+    const api::Json& lease = seen.lease.found;
+    const std::string name = to_string(seen.lease_key);
+    const auto renewed = api::parse_time(lease["spec"]["renewTime"].as_string());
+    const std::chrono::seconds duration(
+        std::clamp<std::int64_t>(lease["spec"]["leaseDurationSeconds"].int_or(15), 15, 86'400));
+    if (!renewed || now - *renewed <= 2 * duration) return "";
+    const bool is_held = !lease["spec"]["holderIdentity"].as_string().empty();
+    return "no reconciler leads: " + name + (is_held ? " was renewed " : " was released ") +
+           format_duration(now - *renewed) + " ago";
 }
 
 }  // namespace cli

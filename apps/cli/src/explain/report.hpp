@@ -45,4 +45,12 @@ PodsRun pods_run(const ReadResult<std::vector<api::Json>>& pods);
 /// objects are shown without control characters, which terminals would interpret.
 std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal);
 
+/// Returns the content of explain() as a document for programs, with the fields of docs/kubectl-trainjob.md:
+/// those of a row of `list`, plus conditions, Pods, events and differences of the runtime.
+api::Json explain_document(const RelatedObjects& seen, api::Time now);
+
+/// Returns a sentence that no reconciler works, and for how long. Empty if one does, or if no lease can be
+/// read: reconcilers may use another one, or none.
+std::string lease_problem(const RelatedObjects& seen, api::Time now);
+
 }  // namespace cli

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "api/train_job.hpp"
-#include "text/tone.hpp"
+#include "text/terminal.hpp"
 
 namespace cli {
 

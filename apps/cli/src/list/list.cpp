@@ -7,7 +7,6 @@
 #include "job/read.hpp"
 #include "job/targets.hpp"
 #include "list/rows.hpp"
-#include "list/watch.hpp"
 
 namespace cli {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "text/bar.hpp"
 #include "text/duration.hpp"
-#include "text/table.hpp"
+#include "text/terminal.hpp"
 
 namespace cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "list/watch.hpp"
+#include "list/list.hpp"
 
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>

@@ -4,7 +4,7 @@
 
 #include "api/names.hpp"
 #include "api/notes.hpp"
-#include "explain/pod_problems.hpp"
+#include "explain/findings.hpp"
 
 namespace cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "render/print.hpp"
+#include "render/render.hpp"
 
 #include <dtl/dtl.hpp>
 #include <sstream>

@@ -3,11 +3,52 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "text/bar.hpp"
-#include "text/tone.hpp"
-
+/// The terminal of standard output, and text for it: colours, widths in columns, bars, tables.
 namespace cli {
+
+enum class Colours { no, yes };
+
+/// The meaning of a text for its subject; a terminal shows it as a colour.
+enum class Tone { plain, good, bad, held, faint };
+
+/// Returns the text in the colour of its tone.
+std::string painted(std::string_view text, Tone tone, Colours colours);
+
+/// Returns the text with a space for each control character (C0, DEL, and C1 in UTF-8), which terminals would
+/// interpret.
+std::string harmless(std::string_view text);
+
+/// Returns how many columns of a terminal a UTF-8 text without control characters takes: two for wide
+/// characters (East Asian Width W and F), none for combining ones, one for an invalid byte.
+std::size_t width_of(std::string_view text);
+
+/// Returns the beginning of the text that fits into that many columns; if something is cut off, its last
+/// column is "…".
+std::string cut(std::string_view text, std::size_t columns);
+
+/// Returns the text with spaces behind it up to that many columns.
+std::string padded(std::string text, std::size_t columns);
+
+/// The characters that the terminal can show.
+enum class Glyphs { ascii, unicode };
+
+/// Returns a bar of `columns` characters, of which the part between `begin` and `end` (0 to 1) is filled. A
+/// part that is not empty fills one character at least.
+std::string bar(double begin, double end, std::size_t columns, Glyphs glyphs);
+
+/// A cell of a table. Control characters of its text are replaced.
+struct Cell {
+    std::string text = {};
+    Tone tone = Tone::plain;
+};
+
+/// Returns lines: a heading and a row for each of `rows`, in columns as wide as their widest cell, with three
+/// spaces between them, as kubectl prints tables. An empty cell is "-". Nothing is behind the last cell of a
+/// line. With `width` > 0, lines that are longer are cut to it.
+std::string table(const std::vector<std::string>& heading, std::vector<std::vector<Cell>> rows,
+                  Colours colours, std::size_t width = 0);
 
 /// The properties of standard output.
 struct Terminal {

@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "text/duration.hpp"
-#include "timeline/draw.hpp"
+#include "timeline/model.hpp"
 
 namespace cli {
 namespace {

@@ -1,9 +1,8 @@
 #include <algorithm>
 
-#include "text/bar.hpp"
 #include "text/duration.hpp"
-#include "text/width.hpp"
-#include "timeline/draw.hpp"
+#include "text/terminal.hpp"
+#include "timeline/model.hpp"
 
 namespace cli {
 namespace {

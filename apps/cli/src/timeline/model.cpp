@@ -5,7 +5,7 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
-#include "explain/pod_problems.hpp"
+#include "explain/findings.hpp"
 #include "job/standing.hpp"
 #include "text/duration.hpp"
 

@@ -5,8 +5,9 @@
 
 #include "api/json.hpp"
 #include "api/time.hpp"
-#include "text/tone.hpp"
+#include "text/terminal.hpp"
 
+/// The times of a TrainJob, and their drawings.
 namespace cli {
 
 /// The objects of a timeline, as the API server has them. Unreadable ones are null or empty.
@@ -46,5 +47,12 @@ struct Timeline {
 /// start, running; a stage ends when the last Pod has left it. A stage before running is marked as lost time
 /// if it takes a minute and a tenth of the whole time.
 Timeline timeline_of(const TimelineObjects& seen, api::Time now);
+
+/// Returns lines with a bar for each stage and each Pod, as wide as the terminal, or 100 columns in a pipe.
+/// Of many Pods it shows 16.
+std::string draw_text(const Timeline& timeline, const Terminal& terminal);
+
+/// Returns the same as a picture, with all Pods: SVG 1.1 without scripts, fonts or links.
+std::string draw_svg(const Timeline& timeline);
 
 }  // namespace cli

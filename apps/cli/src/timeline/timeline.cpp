@@ -9,7 +9,7 @@
 #include "cluster/session.hpp"
 #include "job/read.hpp"
 #include "text/terminal.hpp"
-#include "timeline/draw.hpp"
+#include "timeline/model.hpp"
 
 namespace cli {
 namespace {

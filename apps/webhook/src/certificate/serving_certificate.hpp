@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -74,5 +75,9 @@ enum class HeldAuthorities { keep, drop };
 /// CAs do not matter, since clocks differ.
 bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, const std::string& ca_bundle,
                     HeldAuthorities held, api::Time now);
+
+/// Makes a certificate that is presented until the real one is in use; the process is not ready until then.
+/// Clients need certificates meanwhile if `client_ca_file` is not empty.
+api::Result<std::shared_ptr<net::Tls>> make_stand_in(const std::string& client_ca_file);
 
 }  // namespace webhook

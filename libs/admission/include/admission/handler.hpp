@@ -5,7 +5,6 @@
 #include "admission/inputs.hpp"
 #include "admission/limiter.hpp"
 #include "admission/metrics.hpp"
-#include "admission/rereads.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/routes.hpp"
 #include "kube/client/clock.hpp"

@@ -10,7 +10,6 @@
 #include <set>
 #include <sstream>
 
-#include "api/located_yaml.hpp"
 #include "api/text.hpp"
 #include "yaml/yaml_parts.hpp"
 

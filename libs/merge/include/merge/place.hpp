@@ -11,7 +11,12 @@ struct Place {
     std::string_view member = {};  ///< empty: an item
     std::size_t index = 0;
 
-    std::string text() const;
+    std::string text() const {
+        std::string path = outer ? outer->text() : std::string();
+        if (member.empty()) return outer ? path + "[" + std::to_string(index) + "]" : path;
+        if (!path.empty()) path += ".";
+        return path.append(member);
+    }
 };
 
 }  // namespace merge

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "api/text.hpp"
+#include "net/http/http.hpp"
 
 namespace net {
 namespace {
@@ -159,6 +160,12 @@ void append_response(std::string& out, const HttpResponse& response, bool close,
     if (close) out += "Connection: close\r\n";
     out += "\r\n";
     if (!without_body && response.status != 204 && response.status != 304) out += response.body;
+}
+
+std::string_view header(const Headers& headers, std::string_view name) {
+    for (const auto& [key, value] : headers)
+        if (api::equal_ignoring_case(key, name)) return value;
+    return {};
 }
 
 }  // namespace net

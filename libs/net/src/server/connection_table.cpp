@@ -7,7 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "server/source_of.hpp"
+#include "net/server/source_rate.hpp"
 
 namespace net {
 namespace asio = boost::asio;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
-#include "server/source_of.hpp"
-
 namespace net {
 namespace {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/located_yaml.hpp"
 #include "api/object_key.hpp"
+#include "api/yaml.hpp"
 #include "net/process/options.hpp"
 
 /// Reads manifests, for commands that work on files without a cluster.

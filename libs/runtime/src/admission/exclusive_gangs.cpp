@@ -1,6 +1,5 @@
 #include "admission/validation_context.hpp"
 #include "build/pod_sets.hpp"
-#include "plugins/gang/exclusive_topology.hpp"
 #include "plugins/gang/gang.hpp"
 
 namespace runtime {

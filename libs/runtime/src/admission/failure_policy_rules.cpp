@@ -1,4 +1,4 @@
-#include "admission/failure_policy_rules.hpp"
+#include "admission/runtime_rules.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "admission/gated_fields.hpp"
+#include "admission/runtime_rules.hpp"
 
 #include <span>
 #include <string>

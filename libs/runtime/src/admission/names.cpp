@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "admission/names.hpp"
+#include "admission/runtime_rules.hpp"
 #include "admission/validation_context.hpp"
 #include "build/pod_sets.hpp"
 

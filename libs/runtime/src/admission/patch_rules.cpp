@@ -3,7 +3,7 @@
 #include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/text.hpp"
-#include "template/patch_check.hpp"
+#include "template/template.hpp"
 
 namespace runtime {
 namespace {

@@ -2,16 +2,13 @@
 #include <functional>
 #include <set>
 
-#include "admission/failure_policy_rules.hpp"
-#include "admission/gated_fields.hpp"
-#include "admission/names.hpp"
+#include "admission/runtime_rules.hpp"
 #include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/run_policy.hpp"
+#include "build/faults.hpp"
 #include "build/pod_sets.hpp"
-#include "build/template_rules.hpp"
-#include "build/trainer_faults.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 #include "template/forbidden_fields.hpp"

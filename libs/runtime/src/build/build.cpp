@@ -5,19 +5,17 @@
 #include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
+#include "build/faults.hpp"
 #include "build/merged_template.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
-#include "build/template_rules.hpp"
-#include "build/trainer_faults.hpp"
 #include "resources/claims.hpp"
-#include "resources/gpu_claims.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime/size.hpp"
 #include "template/forbidden_fields.hpp"
-#include "template/patch_check.hpp"
 #include "template/shape.hpp"
+#include "template/template.hpp"
 
 namespace runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "build/template_rules.hpp"
+#include "build/faults.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "build/trainer_faults.hpp"
+#include "build/faults.hpp"
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"

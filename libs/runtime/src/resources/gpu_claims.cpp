@@ -1,4 +1,4 @@
-#include "resources/gpu_claims.hpp"
+#include "resources/resources.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "template/patch_check.hpp"
+#include "template/template.hpp"
 
 #include "api/names.hpp"
 #include "merge/place.hpp"

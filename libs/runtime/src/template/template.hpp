@@ -1,4 +1,5 @@
 #pragma once
+#include "api/field_error.hpp"
 #include "api/json.hpp"
 
 namespace runtime {
@@ -14,5 +15,16 @@ struct Template {
 /// checked. Removes deadlines and TTLs (forbidden_fields.hpp), nulls and empty metadata. Fails at
 /// "spec.runtimePatches[i]".
 api::Result<Template> patched_template(const api::Json& runtime, const api::Json& train_job_spec);
+
+/// The purpose of a check of patches.
+enum class PatchCheck {
+    admission,  ///< all rules
+    build       ///< only the rules without which broken objects would be built
+};
+
+/// Adds errors for `spec.runtimePatches` of a TrainJob, given a runtime's template (shapes checked): names of
+/// jobs and containers that the runtime lacks, and keys with a meaning to us; at admission also keys that
+/// look like directives of a merge, and env of containers for which the TrainJob has other fields.
+api::FieldErrors check_patches(const api::Json& runtime, const api::Json& train_job_spec, PatchCheck purpose);
 
 }  // namespace runtime

@@ -2,11 +2,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "text/bar.hpp"
 #include "text/duration.hpp"
-#include "text/table.hpp"
 #include "text/terminal.hpp"
-#include "text/width.hpp"
 
 namespace cli {
 namespace {

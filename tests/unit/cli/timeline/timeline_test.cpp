@@ -1,7 +1,7 @@
 // The timeline of `kubectl trainjob timeline`.
 #include <catch2/catch.hpp>
 
-#include "timeline/draw.hpp"
+#include "timeline/model.hpp"
 
 namespace cli {
 namespace {

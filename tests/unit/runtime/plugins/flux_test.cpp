@@ -6,7 +6,7 @@
 #include "api/base64.hpp"
 #include "fixtures.hpp"
 #include "flux_objects.hpp"
-#include "plugins/flux/z85.hpp"
+#include "plugins/flux/flux_settings.hpp"
 #include "runtime/validation.hpp"
 
 using api::Json;

@@ -5,11 +5,16 @@
 #include <string>
 #include <unordered_map>
 
+namespace boost::asio::ip {
+class address;
+}
+
 namespace net {
 
 /// Returns a number for the clients that share an IP address: of IPv6 its first 64 bits, since one machine
 /// has any number of addresses below them. 0 if the text is no address.
 std::uint64_t source_of(const std::string& address);
+std::uint64_t source_of(const boost::asio::ip::address& address);
 
 /// Gives each source a number of permits per second, and saves up to `burst` of them. Uses memory only for
 /// sources that lack some. Beyond `most_sources` at a time, further ones are not limited. Thread rule: one

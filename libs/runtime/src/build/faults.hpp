@@ -4,9 +4,17 @@
 #include "api/train_job.hpp"
 #include "runtime/active_plugins.hpp"
 
-/// Errors of `spec.trainer` together with the runtime, for which the API server would refuse every Pod. Paths
-/// are those of the TrainJob. Its patches do not matter: they have neither images nor limits.
+/// Errors for which no TrainJob can be built: of a runtime alone, and of `spec.trainer` together with the
+/// runtime, for which the API server would refuse every Pod. The paths of the latter are those of the
+/// TrainJob. Its patches do not matter: they have neither images nor limits.
 namespace runtime {
+
+/// Returns the errors of a runtime (of a checked shape) for which no TrainJob can be built from it: names
+/// that Pods cannot have, two jobs that train, no host names or ranks for a framework that needs them.
+api::FieldErrors validate_template(const api::Json& runtime, const ActivePlugins& plugins);
+
+/// Converts a field error into the error of a build.
+api::Error to_error(const api::FieldError& error);
 
 /// Returns whether the container "node" of a replicated job gets image, command and arguments of
 /// `spec.trainer`.

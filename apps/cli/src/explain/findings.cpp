@@ -1,10 +1,11 @@
-#include "explain/pod_problems.hpp"
+#include "explain/findings.hpp"
 
+#include <algorithm>
+#include <map>
 #include <tuple>
-#include <vector>
 
 #include "api/condition.hpp"
-#include "explain/report.hpp"
+#include "text/duration.hpp"
 
 namespace cli {
 namespace {
@@ -75,6 +76,33 @@ std::string problem_of_deletion(const Json& pod, api::Time now) {
            text_of(pod["spec"]["nodeName"]) + " does not let go of it";
 }
 
+// For a series, its latest time.
+api::Time time_of(const Json& event) {
+    for (const Json* text : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
+                             &event["eventTime"], &event["metadata"]["creationTimestamp"]})
+        if (const auto time = api::parse_time(text->as_string())) return *time;
+    return {};
+}
+
+// Kueue's sentences may or may not end with a full stop.
+std::string with_message(std::string text, const api::Condition& condition) {
+    return condition.message.empty() ? text : text + ": " + condition.message;
+}
+
+// "the admission check provisioning (Pending): no machines yet"; several with commas.
+std::string open_checks(const api::Json& workload) {
+    std::string text;
+    for (const api::Json& check : workload["status"]["admissionChecks"].items()) {
+        const std::string_view state = check["state"].as_string();
+        if (state == "Ready") continue;
+        text += text.empty() ? "the admission check " : ", ";
+        text.append(check["name"].as_string()).append(" (").append(state).append(")");
+        if (const std::string_view message = check["message"].as_string(); !message.empty())
+            text.append(": ").append(message);
+    }
+    return text.empty() ? "admission checks" : text;
+}
+
 }  // namespace
 
 bool comes_before(const Json& a, const Json& b) { return rank_of(a) < rank_of(b); }
@@ -97,6 +125,52 @@ std::string problem_of(const Json& pod, api::Time now) {
     if (pod["status"]["phase"].as_string() == "Failed")
         return joined(pod["status"]["reason"].as_string(), pod["status"]["message"].as_string());
     return "";
+}
+
+std::vector<Happening> happenings_of(const std::vector<Json>& events) {
+    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Happening> folded;
+    for (const Json& event : events) {
+        const std::string_view kind = event["involvedObject"]["kind"].as_string();
+        const std::string_view reason = event["reason"].as_string();
+        Happening& each = folded[{kind, reason, event["message"].as_string()}];
+        const bool first = each.count == 0;
+        each.count +=
+            std::max({event["series"]["count"].int_or(1), event["count"].int_or(1), std::int64_t(1)});
+        each.last = std::max(each.last, time_of(event));
+        each.warning = event["type"].as_string() == "Warning";
+        if (!first) continue;
+        const std::string_view name = event["involvedObject"]["name"].as_string();
+        each.object = kind;
+        if (kind == "Pod" || kind == "Job") each.object.append(" ").append(name);
+        each.reason = reason;
+        each.message = event["message"].as_string();
+    }
+    std::vector<Happening> all;
+    for (auto& [key, each] : folded) all.push_back(std::move(each));
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Happening& a, const Happening& b) { return a.last < b.last; });
+    return all;
+}
+
+std::string text_of(const Happening& happening) {
+    return happening.object + "  " + happening.reason +
+           (happening.count > 1 ? " (" + times(happening.count) + ")" : "") + ": " + happening.message;
+}
+
+QueueStanding queue_standing(const api::Json& workload) {
+    if (workload.is_null()) return {"Kueue has made no Workload for it yet"};
+    if (!workload["spec"]["active"].bool_or(true)) return {"held: spec.active of its Workload is false"};
+    const auto conditions = api::parse_conditions(workload["status"]["conditions"]);
+    if (api::is_true(conditions, "Admitted"))
+        return {"admitted by the ClusterQueue " +
+                    std::string(workload["status"]["admission"]["clusterQueue"].as_string()),
+                Tone::good};
+    const api::Condition* quota = api::find_condition(conditions, "QuotaReserved");
+    if (quota && quota->is_true()) return {"has its quota, and waits for " + open_checks(workload)};
+    if (quota) return {with_message("waits", *quota)};
+    const api::Condition* evicted = api::find_condition(conditions, "Evicted");
+    if (evicted && evicted->is_true()) return {with_message("evicted", *evicted)};
+    return {"Kueue has not looked at it yet"};
 }
 
 }  // namespace cli

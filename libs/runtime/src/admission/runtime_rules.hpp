@@ -6,12 +6,15 @@
 #include "api/json.hpp"
 #include "api/warnings.hpp"
 #include "runtime/active_plugins.hpp"
+#include "runtime/gates.hpp"
+#include "runtime/info.hpp"
 #include "runtime/pipeline.hpp"
 
-/// What admission says of a runtime's failure policy. Of TrainJobs: failure_policy_checks and
-/// failure_policy_warnings.
+/// The rules of runtimes that have a source of their own; validate_runtime.cpp calls them.
 namespace runtime {
 
+/// A fault of a runtime's failure policy. Those of TrainJobs: failure_policy_checks and
+/// failure_policy_warnings.
 struct FailurePolicyFault {
     api::FieldError error;
     std::string job = {};   ///< the replicated job that it is of; empty: none
@@ -25,5 +28,14 @@ std::vector<FailurePolicyFault> faults_of_failure_policy(const api::Json& runtim
 
 /// Returns what the author of the policy may not expect.
 std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime, const Pipeline& pipeline);
+
+/// Fields of a runtime's `spec` that are there for the first time or with another value than in `old_spec`
+/// (null on CREATE), although the gate that each of them needs is off. What is stored stays as it is, and may
+/// be removed.
+api::FieldErrors gated_runtime_fields(const api::Json& spec, const api::Json& old_spec, const Gates& gates);
+
+/// How many characters the name of a TrainJob may have, as far as the names of one replicated job's Pods go;
+/// none at all if it is less than one.
+std::int64_t longest_name_for(const api::Json& job, const PodSet& pods);
 
 }  // namespace runtime

@@ -1,8 +1,9 @@
-#include "blocked_deletion.hpp"
+#include "reports.hpp"
 
 #include <algorithm>
 
 #include "api/notes.hpp"
+#include "api/progress.hpp"
 #include "api/text.hpp"
 #include "lifecycle/requeue.hpp"
 
@@ -51,6 +52,15 @@ void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, a
     conclusion.retry_state.deletion_reported = now;
     conclusion.requeue_after = sooner(conclusion.requeue_after, again_after);
     conclusion.events.push_back(warning_event(event_reason::deletion_blocked, note(*job_set)));
+}
+
+void report_invalid_deadline(Conclusion& conclusion, const Observed& observed) {
+    if (observed.progress_watch != ProgressWatch::deadlines || api::terminal_condition(*observed.job)) return;
+    const auto errors = api::progress_deadline_errors(observed.job->progress_annotations);
+    conclusion.retry_state.invalid_reported = !errors.empty();
+    if (errors.empty() || observed.retry_state.invalid_reported) return;
+    conclusion.events.push_back(
+        warning_event(event_reason::progress_deadline_invalid, api::describe({errors.front()})));
 }
 
 }  // namespace lifecycle

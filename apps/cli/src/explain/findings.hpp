@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/json.hpp"
+#include "api/time.hpp"
+#include "text/terminal.hpp"
+
+/// What the objects around a TrainJob say, in words for users: its Pods, their events, and the Workload of
+/// Kueue.
+namespace cli {
+
+/// Sorts Pods by Job, then by number.
+bool comes_before(const api::Json& a, const api::Json& b);
+
+/// Returns "Running", "Succeeded", ...; "Terminating" for a Pod that is being deleted, as kubectl does.
+std::string phase_of(const api::Json& pod);
+
+/// Returns "once", "3 times".
+std::string times(std::int64_t count);
+
+/// Returns a Pod's problem in one line; "" if it has none: not scheduled, images, containers that end or
+/// restart, a node that does not release it.
+std::string problem_of(const api::Json& pod, api::Time now);
+
+/// Events with equal texts: equal events of many Pods count as one with a number.
+struct Happening {
+    api::Time last = {};
+    std::int64_t count = 0;
+    std::string object = {};  ///< "TrainJob"; for a Job or a Pod with the name of the first one
+    std::string reason = {};
+    std::string message = {};
+    bool warning = false;
+};
+
+/// Sorted by their last time.
+std::vector<Happening> happenings_of(const std::vector<api::Json>& events);
+
+/// Returns "Pod a  FailedMount (3 times): no volume".
+std::string text_of(const Happening& happening);
+
+/// The position of a TrainJob in its queue, by Kueue's Workload.
+struct QueueStanding {
+    std::string text = {};  ///< "waits: couldn't assign flavors ...", "admitted by the ClusterQueue gpus"
+    Tone tone = Tone::held;
+};
+
+/// `workload`: null if there is none.
+QueueStanding queue_standing(const api::Json& workload);
+
+}  // namespace cli

@@ -1,0 +1,32 @@
+#pragma once
+#include "lifecycle/conclusion.hpp"
+
+/// What a reconcile reports besides its decision: conditions and Warning events.
+namespace lifecycle {
+
+/// Sets or removes `Stalled`, the condition that says what keeps a TrainJob with a JobSet from going on. A
+/// cause has to last first. Asks for the next look, and adds Warning events: at first, after five minutes and
+/// every half an hour.
+void report_stall(Conclusion& conclusion, const Observed& observed, const Decision& decision,
+                  const Outcome& outcome, api::Time now);
+
+/// Adds a Warning event of a TrainJob that will not finish before its active deadline: once, until it fits
+/// again. To be called after everything that sets the retry state.
+void report_at_risk(Conclusion& conclusion, const Observed& observed, api::Time now);
+
+/// Adds a Warning event of a progress deadline with errors, which admission denies, once. Such a deadline
+/// counts as none. To be called after everything that sets the retry state.
+void report_invalid_deadline(Conclusion& conclusion, const Observed& observed);
+
+/// Adds a Warning event of a JobSet that stays as it was built, once. To be called after everything that sets
+/// the retry state.
+void report_kept_job_set(Conclusion& conclusion, const Observed& observed, const Decision& decision,
+                         const Outcome& outcome);
+
+/// A TrainJob that is being deleted waits for its JobSet, and that for its Jobs, Pods and volume claims; a
+/// finalizer of any of them holds up all. After a minute, and every half an hour from then on, a Warning
+/// event says what is known of it. To be called last: it adds to the conclusion's events, requeue
+/// and retry state.
+void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now);
+
+}  // namespace lifecycle
