@@ -108,14 +108,17 @@ kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Js
     Json counted;
     Outcome planned = co_await plan_recreation(built, live, refusal, counted);
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
-    kube::Request count = kube::replace(kube::resources::config_maps, counted);
-    const auto noted = co_await server_.send(std::move(count));
-    if (!noted) co_return ended(WriteFailed{"ConfigMap " + to_string(snapshot_key(key())), noted.error()});
+    if (!counted.is_null()) {
+        kube::Request count = kube::replace(kube::resources::config_maps, counted);
+        const auto noted = co_await server_.send(std::move(count));
+        if (!noted)
+            co_return ended(WriteFailed{"ConfigMap " + to_string(snapshot_key(key())), noted.error()});
+    }
     co_return co_await remove(live, refusal);
 }
 
-// Whether it may be done once more, and the new one would be taken. `counted`: the snapshot, with the note of
-// how often, which has to outlive the JobSet, and us.
+// Whether it may be done once more, and the new one would be taken. `counted`: the snapshot with the note of
+// how often, which has to outlive the JobSet, and us; null if it is stored.
 kube::Task<Outcome> JobSetWriter::plan_recreation(const runtime::Built& built, const Json& live,
                                                   const api::Error& refusal, Json& counted) {
     const api::ObjectKey snapshot = snapshot_key(key());
@@ -129,7 +132,8 @@ kube::Task<Outcome> JobSetWriter::plan_recreation(const runtime::Built& built, c
         co_return failed(lifecycle::recreated_in_vain(refusal));
     const auto tried = co_await try_to_create(built);
     if (!tried) co_return failed(tried.error());
-    counted = lifecycle::with_recreation(**map, generation, seen.uid);
+    if (Json noted = lifecycle::with_recreation(**map, generation, seen.uid); noted != **map)
+        counted = std::move(noted);
     co_return Outcome();
 }
 
