@@ -172,15 +172,27 @@ TEST_CASE("a JobSet keeps a former number of nodes where a new one cannot be bui
     CHECK(kept.requeue_after == 1s);
 }
 
+TEST_CASE("a JobSet keeps a former number of nodes without the snapshot that a new one is built from",
+          "[pass]") {
+    Overtaken life;
+    life.server.erase(config_maps, snapshot);
+    CHECK_FALSE(life.look().error);
+    CHECK_FALSE(life.is_suspended());
+    CHECK(life.times_said("the snapshot of its runtime is gone") == 1);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
 TEST_CASE("no verdict on a new JobSet suspends no JobSet that runs", "[pass]") {
     Overtaken life;
     life.server.watch_requests = [](const kube::Request& request) -> std::optional<api::Error> {
         if (request.target.find("dryRun=All") == std::string::npos) return std::nullopt;
         return api::Error{.code = api::Errc::unavailable, .message = "no answer", .http_status = 503};
     };
-    CHECK(life.look().error);
+    const ReconcileResult looked = life.look();
+    CHECK_FALSE(looked.error);
+    CHECK(looked.requeue_after);
     CHECK_FALSE(life.is_suspended());
-    CHECK(life.times_said("JobSetKept") == 0);
+    CHECK(life.times_said("JobSetKept") == 1);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 

@@ -79,8 +79,8 @@ kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
     const api::Error resized = invalid("spec.trainer.numNodes has changed");
     Json counted;
     Outcome planned = co_await plan_recreation(built, *seen, resized, counted);
-    if (const auto* failure = std::get_if<WriteFailed>(&planned.result);
-        failure && lifecycle::is_rejection(failure->error))
+    // No verdict, such as a time-out of a webhook, says nothing against a job that runs either.
+    if (const auto* failure = std::get_if<WriteFailed>(&planned.result))
         co_return kept(api::describe(failure->error), false);
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
     const auto suspended = co_await suspend_job_set(server_, view_, written_);

@@ -82,11 +82,15 @@ std::string text_of(const StepFailure& why) {
     return "";
 }
 
+Outcome kept(std::string why) {
+    Outcome outcome;
+    outcome.kept = lifecycle::JobSetKept{.why = std::move(why)};
+    return outcome;
+}
+
 Outcome kept_without(StepFailure why) {
     if (std::holds_alternative<lifecycle::ReadFailed>(why)) return ended(std::move(why));
-    Outcome outcome;
-    outcome.kept = lifecycle::JobSetKept{.why = "a new one cannot be built: " + text_of(why)};
-    return outcome;
+    return kept("a new one cannot be built: " + text_of(why));
 }
 
 bool has_same_size(const runtime::Built& one, const runtime::Built& other) {
@@ -176,7 +180,11 @@ kube::Task<Outcome> Writer::write(lifecycle::Run step) {
                               .observed = found.observed,
                               .restarts_before = lifecycle::restarts_before(view_.observed)};
     auto made = build(found.needs, inputs, build_context_.pipeline);
-    if (auto* failure = std::get_if<StepFailure>(&made)) co_return ended(std::move(*failure));
+    if (auto* failure = std::get_if<StepFailure>(&made)) {
+        // What it was built for is a note that users can edit.
+        if (of_former_size) co_return Outcome();
+        co_return ended(std::move(*failure));
+    }
     const auto& built = std::get<runtime::Built>(made);
     co_await net::next_turn();
     Outcome outcome;
@@ -249,6 +257,9 @@ kube::Task<Outcome> Writer::resize(lifecycle::RuntimeSource source) {
     if (auto* failure = std::get_if<StepFailure>(&basis)) co_return kept_without(std::move(*failure));
     const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
     const NeededObjects& found = std::get<Basis>(basis).found;
+    // The live runtime may be another one than the JobSet was built from.
+    if (chosen.plan.store != lifecycle::SnapshotPlan::Store::keep)
+        co_return kept("the snapshot of its runtime is gone");
     co_await net::next_turn();
     runtime::Inputs inputs = {.job = job(),
                               .runtime = *chosen.runtime,
