@@ -26,6 +26,9 @@ void Concluder::follow_policy(const Decision& decision) {
         conclusion_.run_policy = observed_.snapshot_policy;
     else if (std::holds_alternative<Finish>(decision) && !has_begun(observed_) && observed_.live_policy)
         conclusion_.run_policy = observed_.live_policy;
+    else if (wants_snapshot_policy(observed_) && !observed_.snapshot_policy)
+        // What was stored before the JobSet may be of another snapshot. Beside `Created` it would stay.
+        conclusion_.run_policy.reset();
 }
 
 // Conditions and metadata tell them, so that they are right whatever was written there. Jobs that ended

@@ -29,8 +29,11 @@ api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
     }
     if (conclusion.jobs_status != job.jobs_status)
         status["jobsStatus"] = api::to_json_tree(conclusion.jobs_status);
-    if (conclusion.run_policy && conclusion.run_policy != job.run_policy)
-        status["runPolicy"] = patch_of(job.run_policy.value_or(api::RunPolicy()), *conclusion.run_policy);
+    if (conclusion.run_policy != job.run_policy)
+        status["runPolicy"] =
+            conclusion.run_policy
+                ? patch_of(job.run_policy.value_or(api::RunPolicy()), *conclusion.run_policy)
+                : api::Json();
     add_time(status, "startTime", job.start_time, conclusion.start_time);
     add_time(status, "completionTime", job.completion_time, conclusion.completion_time);
     if (conclusion.restarts.all != job.restarts.all) status["restarts"] = conclusion.restarts.all;

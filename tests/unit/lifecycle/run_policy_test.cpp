@@ -119,6 +119,24 @@ TEST_CASE("a snapshot that cannot be read is an error and changes nothing", "[po
     CHECK(conclusion.requeue_after == 1s);
 }
 
+TEST_CASE("what was stored before the JobSet does not stay if the snapshot cannot be read", "[policy]") {
+    Observed observed = crashed();
+    observed.job->run_policy = other;
+    const Outcome unread = {.policy_unread = ReadFailed{"ConfigMap default/job", lost_connection}};
+    const Conclusion conclusion = conclude_after(observed, 1s, unread);
+    CHECK(get(conclusion, "Created").is_true());
+    CHECK_FALSE(conclusion.run_policy);
+    CHECK(status_patch(*observed.job, conclusion)["status"]["runPolicy"].is_null());
+    CHECK(status_patch(*observed.job, conclusion)["status"].contains("runPolicy"));
+    observed.job->conditions = conclusion.conditions;
+    observed.job->run_policy = conclusion.run_policy;
+    CHECK(wants_snapshot_policy(observed));
+    // Where nothing else is to be written, the error alone is no reason for a write.
+    observed.job->run_policy = other;
+    observed.job->conditions.clear();
+    CHECK_FALSE(conclude_after(observed, 1s, {.result = ReadFailed{"x", lost_connection}}).status_changed);
+}
+
 TEST_CASE("a status takes the times of conditions and metadata", "[policy]") {
     struct Row {
         const char* name;
