@@ -111,7 +111,8 @@ Tweak no_annotations();
 /// From now on, JobSet's controller lags behind by that.
 Action slow_job_set_controller(std::chrono::milliseconds lag);
 Action end_namespace();
-/// Checks that the job has no condition yet.
+/// Checks that the job has no condition yet, but of a server that does not answer because something else has
+/// failed.
 Action expect_no_condition();
 /// Checks that the last condition has that reason, unless something else has failed.
 Action expect_reason(const char* reason);

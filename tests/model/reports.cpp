@@ -11,6 +11,9 @@ using namespace ends;
 
 const char* const stalled = "+JobsCreationSucceeded +ProgressDeadlineExceeded; running; snapshot; 1 active";
 const char* const failed = "+JobsCreationSucceeded +ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
+// The write of the condition was on its way as the JobSet finished, which then stays.
+const char* const failed_as_it_finished =
+    "+JobsCreationSucceeded +ProgressDeadlineExceeded; finished; snapshot; 0 active";
 const char* const failed_before_it_began = "+ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
 const char* const failed_before_anything = "+ProgressDeadlineExceeded; no JobSet; no snapshot; 0 active";
 
@@ -127,7 +130,7 @@ std::vector<Scenario> progress_deadlines() {
           {1s, serve_reports(700s)},
           {2s, make_job(with(pods_that("130")), limited("Fail"))},
           {20s, report()}},
-         {completed, failed, failed_before_it_began, failed_before_anything},
+         {completed, failed, failed_as_it_finished, failed_before_it_began, failed_before_anything},
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
     };
 }
