@@ -11,6 +11,17 @@ namespace {
 
 const char* const never_corrected = "-JobsCreationFailed; no JobSet; snapshot; 0 active";
 
+// The first JobSet of a job arrives a minute and a half after its request.
+std::vector<Scenario::Step> corrected_while_on_its_way(Action runtime) {
+    return {{0s, limit("JobSet", quota)},
+            {1s, std::move(runtime)},
+            {2s, make_job(with(pods_that("never")), set("trainer", R"({"image":"wrong"})"))},
+            {10s, both(limit_nothing(), delay_job_set(100s))},
+            {30s, both(fail_nothing(), limit("JobSet", quota))},
+            {70s, change_job(R"({"spec":{"trainer":{"image":"right"}}})")},
+            {99s, limit_nothing()}};
+}
+
 }  // namespace
 
 std::vector<Scenario> refusals() {
@@ -110,26 +121,14 @@ std::vector<Scenario> refusals() {
          600s,
          runs_as_it_says()},
         {"a JobSet that was long on its way arrives after its TrainJob was corrected",
-         {{0s, limit("JobSet", quota)},
-          {1s, make_runtime()},
-          {2s, make_job(with(pods_that("never")), set("trainer", R"({"image":"wrong"})"))},
-          {10s, both(limit_nothing(), delay_job_set(100s))},
-          {30s, both(fail_nothing(), limit("JobSet", quota))},
-          {70s, change_job(R"({"spec":{"trainer":{"image":"right"}}})")},
-          {99s, limit_nothing()}},
+         corrected_while_on_its_way(make_runtime()),
          {running, never_corrected},
          {"JobsCreationFailed", "JobSetDeleted", "WaitingForDeletion", "JobsCreationSucceeded"},
          600s,
          runs_as_it_says(),
          image_is("right")},
         {"a JobSet with volumes that was long on its way arrives after its TrainJob was corrected",
-         {{0s, limit("JobSet", quota)},
-          {1s, make_runtime(volume_claims())},
-          {2s, make_job(with(pods_that("never")), set("trainer", R"({"image":"wrong"})"))},
-          {10s, both(limit_nothing(), delay_job_set(100s))},
-          {30s, both(fail_nothing(), limit("JobSet", quota))},
-          {70s, change_job(R"({"spec":{"trainer":{"image":"right"}}})")},
-          {99s, limit_nothing()}},
+         corrected_while_on_its_way(make_runtime(volume_claims())),
          {running, never_corrected},
          {"JobsCreationFailed", "JobSetKept", "JobsCreationSucceeded"},
          600s,
