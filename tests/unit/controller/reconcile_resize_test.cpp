@@ -143,6 +143,29 @@ TEST_CASE("a JobSet keeps a former number of nodes if a new one would lose somet
     CHECK_FALSE(life.is_suspended());
 }
 
+TEST_CASE("a JobSet that has kept a former number of nodes is not resumed with it", "[pass]") {
+    Overtaken life(claim_volumes);
+    life.look();
+    life.set_suspend(true);
+    life.look();
+    REQUIRE(life.is_suspended());
+    life.count("suspended");
+    life.set_suspend(false);
+    life.look();
+    CHECK(life.is_suspended());
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    const std::string remedies = "undo the change, or delete the JobSet to start again";
+    CHECK(life.message("Created").find(remedies) != std::string::npos);
+    life.set_suspend(true);
+    life.look();
+    life.set_trainer(R"({"numNodes": 2})");
+    life.set_suspend(false);
+    life.look();
+    CHECK_FALSE(life.is_suspended());
+    CHECK(life.nodes() == 2);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
 TEST_CASE("a JobSet keeps a former number of nodes while a new one would be refused", "[pass]") {
     Overtaken life;
     life.refuse_more_nodes_than(2);
