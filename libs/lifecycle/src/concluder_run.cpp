@@ -114,10 +114,13 @@ void Concluder::write_failed(const WriteFailed& failed) {
     say_what_delays(api::reason::jobs_creation_retrying, failed.object, failed.error);
 }
 
+std::string describe(const ForeignObject& foreign) {
+    return foreign.object + " exists already and does not belong to this TrainJob" +
+           (foreign.leftover ? ", but to an earlier one of this name; it will be collected" : "");
+}
+
 void Concluder::taken(const ForeignObject& foreign) {
-    not_created(api::reason::jobs_creation_failed,
-                foreign.object + " exists already and does not belong to this TrainJob" +
-                    (foreign.leftover ? ", but to an earlier one of this name; it will be collected" : ""));
+    not_created(api::reason::jobs_creation_failed, describe(foreign));
     if (foreign.leftover) conclusion_.requeue_after = sooner(conclusion_.requeue_after, garbage_backoff);
 }
 

@@ -3,7 +3,6 @@
 #include "kube/client/without_object.hpp"
 #include "lifecycle/quota.hpp"
 #include "lifecycle/recreate.hpp"
-#include "lifecycle/refusal.hpp"
 #include "reconcile/job_set_writer.hpp"
 #include "runtime/applied_hash.hpp"
 
@@ -15,15 +14,8 @@ using lifecycle::Done;
 using lifecycle::Outcome;
 using lifecycle::WriteFailed;
 
-Outcome kept(std::string why, bool for_good) {
-    Outcome outcome;
-    outcome.kept = lifecycle::JobSetKept{.why = std::move(why), .is_for_good = for_good};
-    return outcome;
-}
-
-// By what a new one would lose.
-Outcome kept(lifecycle::Recreation verdict) {
-    return kept("a new one would " + std::string(lifecycle::loss(verdict)), true);
+Outcome kept_for(lifecycle::Recreation verdict) {
+    return kept_job_set("a new one would " + std::string(lifecycle::loss(verdict)), true);
 }
 
 api::Error invalid(std::string what) {
@@ -65,7 +57,7 @@ kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
     const Json& live = *seen;
     if (!runtime::is_built_from_other(live, source_)) co_return Outcome();
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
-    if (lifecycle::loses_something(verdict)) co_return kept(verdict);
+    if (lifecycle::loses_something(verdict)) co_return kept_for(verdict);
     const api::Error outdated = invalid("it was created from what has been corrected since");
     co_return co_await remove(live, outdated);
 }
@@ -75,17 +67,15 @@ kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
     if (auto looked = co_await read_again(seen); !std::holds_alternative<Done>(looked.result))
         co_return looked;
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(*seen));
-    if (lifecycle::loses_something(verdict)) co_return kept(verdict);
+    if (lifecycle::loses_something(verdict)) co_return kept_for(verdict);
     const api::Error resized = invalid("spec.trainer.numNodes has changed");
     Json counted;
     Outcome planned = co_await plan_recreation(built, *seen, resized, counted);
     // No verdict, such as a time-out of a webhook, says nothing against a job that runs either.
     if (const auto* failure = std::get_if<WriteFailed>(&planned.result))
-        co_return kept(api::describe(failure->error), false);
+        co_return kept_job_set(api::describe(failure->error), false);
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
-    const auto suspended = co_await suspend_job_set(server_, view_, written_);
-    if (suspended) co_return Outcome();
-    co_return ended(WriteFailed{"JobSet " + to_string(key()), suspended.error(), lifecycle::Write::suspend});
+    co_return co_await suspend_job_set(server_, view_, written_);
 }
 
 // If that is possible, and loses nothing.
@@ -164,7 +154,7 @@ kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
     co_return error;
 }
 
-kube::Async<> suspend_job_set(kube::ApiServer& server, const View& view, WrittenVersions& written) {
+kube::Task<Outcome> suspend_job_set(kube::ApiServer& server, const View& view, WrittenVersions& written) {
     const api::ObjectMeta& meta = view.observed.job_set->meta;
     const kube::Preconditions as_seen = {.uid = meta.uid, .resource_version = meta.resource_version};
     Json patch;
@@ -173,9 +163,11 @@ kube::Async<> suspend_job_set(kube::ApiServer& server, const View& view, Written
         kube::merge_patch(kube::resources::job_sets, meta.key(), std::move(patch), as_seen);
     request = kube::without_object(std::move(request));
     const auto patched = co_await server.send(std::move(request));
-    if (!patched) co_return patched.error();
+    if (!patched)
+        co_return ended(
+            WriteFailed{"JobSet " + to_string(meta.key()), patched.error(), lifecycle::Write::suspend});
     written.job_set = kube::version_of(*patched);
-    co_return api::Result<>();
+    co_return Outcome();
 }
 
 }  // namespace controller

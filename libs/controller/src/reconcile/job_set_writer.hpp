@@ -14,6 +14,13 @@ inline lifecycle::Outcome ended(StepFailure why) {
     return outcome;
 }
 
+/// `for_good`: no later attempt would end otherwise.
+inline lifecycle::Outcome kept_job_set(std::string why, bool for_good) {
+    lifecycle::Outcome outcome;
+    outcome.kept = lifecycle::JobSetKept{.why = std::move(why), .is_for_good = for_good};
+    return outcome;
+}
+
 /// A conflict with what it was decided on.
 inline api::Error changed_meanwhile(const char* what) {
     return {.code = api::Errc::conflict, .message = what};
@@ -80,6 +87,7 @@ private:
 
 /// Suspends the JobSet of a view as it was seen, and changes nothing else, so that nothing else that is wrong
 /// can keep a job from being suspended. References must live until the coroutine ends.
-kube::Async<> suspend_job_set(kube::ApiServer& server, const View& view, WrittenVersions& written);
+kube::Task<lifecycle::Outcome> suspend_job_set(kube::ApiServer& server, const View& view,
+                                               WrittenVersions& written);
 
 }  // namespace controller

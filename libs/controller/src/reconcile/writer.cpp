@@ -78,19 +78,13 @@ std::string text_of(const StepFailure& why) {
     if (const auto* failed = std::get_if<WriteFailed>(&why))
         return failed->object + ": " + api::describe(failed->error);
     if (const auto* foreign = std::get_if<lifecycle::ForeignObject>(&why))
-        return foreign->object + " exists already and does not belong to this TrainJob";
+        return lifecycle::describe(*foreign);
     return "";
-}
-
-Outcome kept(std::string why) {
-    Outcome outcome;
-    outcome.kept = lifecycle::JobSetKept{.why = std::move(why)};
-    return outcome;
 }
 
 Outcome kept_without(StepFailure why) {
     if (std::holds_alternative<lifecycle::ReadFailed>(why)) return ended(std::move(why));
-    return kept("a new one cannot be built: " + text_of(why));
+    return kept_job_set("a new one cannot be built: " + text_of(why), false);
 }
 
 bool has_same_size(const runtime::Built& one, const runtime::Built& other) {
@@ -138,9 +132,8 @@ kube::Task<Outcome> Writer::expire() {
 
 kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (step.suspend_job_set) {
-        const auto suspended = co_await suspend_job_set(server_, view_, written_);
-        if (!suspended)
-            co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
+        Outcome suspended = co_await suspend_job_set(server_, view_, written_);
+        if (!std::holds_alternative<Done>(suspended.result)) co_return suspended;
     }
     if (!step.build) co_return Outcome();
     Outcome verified;
@@ -259,7 +252,7 @@ kube::Task<Outcome> Writer::resize(lifecycle::RuntimeSource source) {
     const NeededObjects& found = std::get<Basis>(basis).found;
     // The live runtime may be another one than the JobSet was built from.
     if (chosen.plan.store != lifecycle::SnapshotPlan::Store::keep)
-        co_return kept("the snapshot of its runtime is gone");
+        co_return kept_job_set("the snapshot of its runtime is gone", false);
     co_await net::next_turn();
     runtime::Inputs inputs = {.job = job(),
                               .runtime = *chosen.runtime,

@@ -45,6 +45,9 @@ struct ForeignObject {
     bool leftover = false;
 };
 
+/// "JobSet default/job exists already and does not belong to this TrainJob"
+std::string describe(const ForeignObject& foreign);
+
 /// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp,
 /// withdrawal.hpp).
 struct Waiting {
