@@ -1,9 +1,9 @@
-// Rows of lists of TrainJobs.
-#include "job/brief.hpp"
+// Rows of lists of TrainJobs, and what they are made from.
+#include "list/rows.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "list/rows.hpp"
+#include "job/brief.hpp"
 
 namespace cli {
 namespace {
