@@ -143,6 +143,14 @@ class Profiler:
         return seconds
 
 
+class Refused(RuntimeError):
+    """An answer of the API server of `status` 300 or more."""
+
+    def __init__(self, text, status):
+        super().__init__(text)
+        self.status = status
+
+
 class Client:
     """Sends several requests at a time, over keep-alive connections. `sent` counts them by their names in Bed.requests()."""
 
@@ -169,7 +177,7 @@ class Client:
                 break
             time.sleep(_PAUSE_SECONDS)
         if response.status >= 300:
-            raise RuntimeError(f"{method} {path}: {response.status} {text[:500].decode()}")
+            raise Refused(f"{method} {path}: {response.status} {text[:500].decode()}", response.status)
         with self._lock:
             self.sent[request_of(method, path)] += 1
         return text
