@@ -127,7 +127,7 @@ void Concluder::operator()(const CleanUp& clean_up) {
     wait_for_ttl();
     conclusion_.jobs_status = jobs_status(observed_);
     follow_generation();
-    if (clean_up.delete_job_set) tell_of_deletion();
+    if (clean_up.delete_job_set) report_deletion();
     if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
         report_error(outcome_.policy_unread->object, outcome_.policy_unread->error);
 }
@@ -168,7 +168,7 @@ void Concluder::set(std::string_view type, std::string_view status, std::string_
                   now_);
 }
 
-void Concluder::tell_of_deletion() {
+void Concluder::report_deletion() {
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
     if (!failed) {
         conclusion_.events.push_back(normal_event(event_reason::job_set_deleted,
@@ -198,7 +198,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!observed.job) return {};
     Concluder concluder(observed, outcome, now, options);
     const auto* unread = std::get_if<ReadFailed>(&outcome.result);
-    if (!is_ours(*observed.job)) {
+    if (!is_managed_here(*observed.job)) {
         concluder.conclude_dispatched(unread, decision);
     } else if (unread) {
         concluder.conclude_blindly(*unread, decision);
@@ -212,9 +212,9 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
-    if (is_ours(*observed.job)) concluder.look_for_stall(decision);
+    if (is_managed_here(*observed.job)) concluder.look_for_stall(decision);
     Conclusion conclusion = std::move(concluder).take();
-    if (!is_ours(*observed.job)) return conclusion;
+    if (!is_managed_here(*observed.job)) return conclusion;
     report_blocked_deletion(conclusion, observed, now);
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);

@@ -64,7 +64,7 @@ private:
 
     void wait_for_ttl();
     bool leads_to_build(const Decision& decision) const;
-    void tell_of_deletion();
+    void report_deletion();
     void set(std::string_view type, std::string_view status, std::string_view reason, std::string message,
              api::Time since = {});
     void report_error(const std::string& object, const api::Error& error);

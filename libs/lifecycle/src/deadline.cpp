@@ -59,7 +59,7 @@ bool may_have_been_resumed(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     // A generation is a change of the spec, or the deletion.
     const std::int64_t unchanged = job.meta.deletion ? 2 : 1;
-    return !job.suspend && job.meta.generation > unchanged && is_ours(job) && !had_job_set(job) &&
+    return !job.suspend && job.meta.generation > unchanged && is_managed_here(job) && !had_job_set(job) &&
            !api::terminal_condition(job) && !api::find_condition(job.conditions, api::condition::suspended) &&
            active_deadline(observed);
 }

@@ -4,7 +4,7 @@
 
 namespace lifecycle {
 
-bool is_ours(const api::TrainJob& job) {
+bool is_managed_here(const api::TrainJob& job) {
     return job.managed_by.empty() || job.managed_by == api::managed_by_us;
 }
 

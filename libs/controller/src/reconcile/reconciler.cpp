@@ -190,8 +190,8 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     }
     report.measurements =
         lifecycle::measurements(view.observed, decision, outcome, conclusion, is_stored, now_());
-    if (outcome.job_set_written) tell_of_job_set(job, decision);
-    tell(job, conclusion);
+    if (outcome.job_set_written) log_job_set_write(job, decision);
+    report_events(job, conclusion);
     report.requeue_after = conclusion.requeue_after;
     report.retry_state = conclusion.retry_state;
     report.written = written;
@@ -225,7 +225,7 @@ kube::Async<Reconciler::Stored> Reconciler::write_status(const api::TrainJob& jo
 }
 
 // Conditions tell of it as well, but not all of it, and not where they are only for failures.
-void Reconciler::tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision) {
+void Reconciler::log_job_set_write(const api::TrainJob& job, const lifecycle::Decision& decision) {
     const auto* run = std::get_if<lifecycle::Run>(&decision);
     if (!run) return;
     const bool created = run->job_set == lifecycle::JobSetAction::create;
@@ -234,7 +234,7 @@ void Reconciler::tell_of_job_set(const api::TrainJob& job, const lifecycle::Deci
     log_.info(what, {{"trainjob", job.meta.key()}, {"uid", job.meta.uid}});
 }
 
-void Reconciler::tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {
+void Reconciler::report_events(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {
     const kube::Regarding regarding = {.api_version = std::string(api::trainer_api_version),
                                        .kind = std::string(api::train_job_kind),
                                        .key = job.meta.key(),

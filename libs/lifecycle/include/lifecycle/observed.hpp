@@ -82,7 +82,7 @@ struct Observed {
 };
 
 /// Whether `managedBy` leaves the TrainJob to us; to any other we write nothing, whatever happens.
-bool is_ours(const api::TrainJob& job);
+bool is_managed_here(const api::TrainJob& job);
 
 /// The JobSet if it belongs to the TrainJob, else nullptr: one of another owner, or one that lost its owner
 /// reference, is not there as far as the job's state is concerned.

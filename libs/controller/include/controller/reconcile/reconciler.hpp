@@ -67,8 +67,8 @@ private:
         std::optional<api::TrainJob> job = {};  ///< only where the conclusion asks for another decision
     };
     kube::Async<Stored> write_status(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
-    void tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision);
-    void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
+    void log_job_set_write(const api::TrainJob& job, const lifecycle::Decision& decision);
+    void report_events(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
 
     kube::ApiServer& server_;
     const Cache& cache_;
