@@ -101,9 +101,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
     std::optional<lifecycle::ReadFailed> availability_unread;
     auto unreadable = co_await look_up_policy(server_, view);
     bool expires_by_caches = false;
-    // Of earlier status writes of this reconcile: until a start, and since the last status.
-    std::optional<std::chrono::seconds> waited;
-    api::Restarts restarted;
+    lifecycle::Measurements measured;  // with the earlier status writes of this reconcile
     // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
     for (;;) {
         if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
@@ -154,10 +152,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         }
         ReconcileResult report;
         const bool again = co_await conclude(view, decision, outcome, written, report);
-        if (!report.measurements.wait) report.measurements.wait = waited;
-        waited = report.measurements.wait;
-        report.measurements.restarted = report.measurements.restarted + restarted;
-        restarted = report.measurements.restarted;
+        report.measurements = lifecycle::joined(measured, report.measurements);
+        measured = report.measurements;
         if (again) continue;
         if (expires_by_caches && !expires) hold(*view.observed.job, report);
         co_return report;
