@@ -4,6 +4,7 @@
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/run_policy.hpp"
+#include "reports.hpp"
 #include "retry_state.hpp"
 
 namespace lifecycle {
@@ -18,34 +19,31 @@ void Concluder::operator()(const Run& run) {
     knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
     conclusion_.requeue_after = sooner(time_left(observed_, now_), next_progress_look(observed_, now_));
     merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation, now_);
-    std::visit(
-        Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
-                   [&](const BuildFailed& failed) {
-                       not_created(api::reason::jobs_build_failed, api::describe(failed.error));
-                   },
-                   [&](const WriteFailed& failed) { write_failed(failed); },
-                   [&](const ForeignObject& foreign) { taken(foreign); },
-                   [&](const Waiting& waiting) {
-                       conclusion_.events.push_back(normal_event(
-                           event_reason::waiting_for_pods,
-                           "The JobSet takes a change once none of its pods is active: " + waiting.why));
-                   },
-                   [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
-                   [&](const ReadyToCreate&) { creating(); },
-                   [&](const WaitingForClaim& waiting) {
-                       requeue_soon();
-                       forget_errors();
-                       conclusion_.events.push_back(normal_event(
-                           event_reason::waiting_for_deletion,
-                           waiting.claim + " is being deleted; the JobSet is created once it is gone"));
-                   },
-                   [&](const JobSetRemoved& removed) {
-                       conclusion_.events.push_back(normal_event(event_reason::job_set_deleted,
-                                                                 "The JobSet is built anew: " + removed.why));
-                       // The caches may never have had it, and then do not tell that it is gone.
-                       if (!had_job_set(job_)) requeue_soon();
-                   }},
-        outcome_.result);
+    std::visit(Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
+                          [&](const BuildFailed& failed) {
+                              not_created(api::reason::jobs_build_failed, api::describe(failed.error));
+                          },
+                          [&](const WriteFailed& failed) { write_failed(failed); },
+                          [&](const ForeignObject& foreign) { taken(foreign); },
+                          [&](const Waiting& waiting) {
+                              conclusion_.events.push_back(
+                                  normal_event(event_reason::waiting_for_pods, describe(waiting)));
+                          },
+                          [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
+                          [&](const ReadyToCreate&) { creating(); },
+                          [&](const WaitingForClaim& waiting) {
+                              requeue_soon();
+                              forget_errors();
+                              conclusion_.events.push_back(
+                                  normal_event(event_reason::waiting_for_deletion, describe(waiting)));
+                          },
+                          [&](const JobSetRemoved& removed) {
+                              conclusion_.events.push_back(normal_event(
+                                  event_reason::job_set_deleted, "The JobSet is built anew: " + removed.why));
+                              // The caches may never have had it, and then do not tell that it is gone.
+                              if (!had_job_set(job_)) requeue_soon();
+                          }},
+               outcome_.result);
     if (knows_job_set_ && own_job_set(observed_)) forget_errors();
     follow_job_set();
 }
@@ -53,9 +51,7 @@ void Concluder::operator()(const Run& run) {
 void Concluder::done(const Run& run) {
     if (run.job_set == JobSetAction::refuse) return taken({name_of("JobSet", job_), observed_.is_leftover});
     if (run.build && run.job_set == JobSetAction::wait_until_gone)
-        conclusion_.events.push_back(
-            normal_event(event_reason::waiting_for_deletion,
-                         "The JobSet is being deleted; it is created again once it is gone"));
+        conclusion_.events.push_back(normal_event(event_reason::waiting_for_deletion, job_set_being_deleted));
     for (const std::string& object : outcome_.lost)
         conclusion_.events.push_back(warning_event(
             event_reason::keys_lost,

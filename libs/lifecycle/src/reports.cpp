@@ -38,6 +38,14 @@ std::string note(const api::JobSet& job_set) {
 
 }  // namespace
 
+std::string describe(const Waiting& waiting) {
+    return "The JobSet takes a change once none of its pods is active: " + waiting.why;
+}
+
+std::string describe(const WaitingForClaim& waiting) {
+    return waiting.claim + " is being deleted; the JobSet is created once it is gone";
+}
+
 void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->meta.deletion || !observed.job->meta.deletion) return;

@@ -1,8 +1,21 @@
 #pragma once
+#include <string>
+#include <string_view>
+
 #include "lifecycle/conclusion.hpp"
 
 /// What a reconcile reports besides its decision: conditions and Warning events.
 namespace lifecycle {
+
+/// Returns the text of an event and of `Stalled` for a change that waits for the pods of the JobSet.
+std::string describe(const Waiting& waiting);
+
+/// Returns the text of an event and of `Stalled` for a JobSet that waits for the deletion of a volume claim.
+std::string describe(const WaitingForClaim& waiting);
+
+/// The text of an event and of `Stalled` for a JobSet that is created again after its deletion.
+inline constexpr std::string_view job_set_being_deleted =
+    "The JobSet is being deleted; it is created again once it is gone";
 
 /// Sets or removes `Stalled`, the condition that says what keeps a TrainJob with a JobSet from going on. A
 /// cause has to last first. Asks for the next look, and adds Warning events: at first, after five minutes and

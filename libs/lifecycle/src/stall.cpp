@@ -67,21 +67,18 @@ Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, 
         return refused ? Verdict() : of_error(observed, failed->object, failed->error, now);
     }
     if (const auto* waiting = std::get_if<Waiting>(&outcome.result))
-        return {.cause = Cause{
-                    .reason = api::reason::waiting_for_pods,
-                    .lasts = wait_lasts,
-                    .message = "The JobSet takes a change once none of its pods is active: " + waiting->why}};
+        return {.cause = Cause{.reason = api::reason::waiting_for_pods,
+                               .lasts = wait_lasts,
+                               .message = describe(*waiting)}};
     if (const auto* waiting = std::get_if<WaitingForClaim>(&outcome.result))
-        return {.cause = Cause{
-                    .reason = api::reason::waiting_for_deletion,
-                    .lasts = wait_lasts,
-                    .message = waiting->claim + " is being deleted; the JobSet is created once it is gone"}};
+        return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
+                               .lasts = wait_lasts,
+                               .message = describe(*waiting)}};
     if (!std::holds_alternative<Done>(outcome.result) || !run.build) return {};
     if (run.job_set == JobSetAction::wait_until_gone)
-        return {.cause =
-                    Cause{.reason = api::reason::waiting_for_deletion,
-                          .lasts = wait_lasts,
-                          .message = "The JobSet is being deleted; it is created again once it is gone"}};
+        return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
+                               .lasts = wait_lasts,
+                               .message = std::string(job_set_being_deleted)}};
     // No event may come of it.
     if (run.job_set == JobSetAction::create && outcome.job_set_written && !observed.job->suspend)
         return {.cause = Cause{.reason = api::reason::jobs_not_created,

@@ -41,8 +41,8 @@ struct Measurements {
 Measurements measurements(const Observed& observed, const Decision& decision, const Outcome& outcome,
                           const Conclusion& conclusion, bool status_stored, api::Time now);
 
-/// Returns the measurements of a reconcile that writes the status more than once: those of the `latest` write,
-/// but the wait for a start also if an `earlier` write stored the start, and the restarts of both.
+/// Returns the measurements of a reconcile that writes the status more than once: those of the `latest`
+/// write, but the wait for a start also if an `earlier` write stored the start, and the restarts of both.
 Measurements joined(const Measurements& earlier, Measurements latest);
 
 }  // namespace lifecycle
