@@ -295,7 +295,7 @@ TEST_CASE("a JobSet that is built again is reported", "[conclude]") {
     CHECK(text(conclude_after(observed, 10s, applied).events) ==
           "Warning JobSetRecreated, Warning GPUCountUnknown");
     CHECK(text(conclude_after(observed, 10s, refused(lost_connection)).events).empty());
-    // The build's events come again with every pass; they are reported when they take effect.
+    // The build's events come again with every reconcile; they are reported when they take effect.
     CHECK(conclude_after(running(), 10s, {.events = applied.events}).events.empty());
 }
 
