@@ -313,7 +313,7 @@ TEST_CASE("an exception in a reconcile is counted, logged and followed by anothe
     }
     SECTION("when its result is taken down") {
         shop.on_reconcile = [&] { ++reconciles; };
-        // The last request of a reconcile; what follows is the worker's look at the clock.
+        // The last request of a reconcile; what follows is the controller's look at the clock.
         shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
             const bool is_first = shop.clock.broken_down == 0;
             if (is_first && request.target.find("/status") != std::string::npos) shop.clock.breakdowns = 1;
@@ -368,7 +368,7 @@ TEST_CASE("a new TrainJob does not inherit the backoff of another one that had i
     CHECK(tries >= 4);  // at once, and then after 1, 2 and 4 s
 }
 
-TEST_CASE("what not even the end of a reconcile can handle ends the worker, loudly") {
+TEST_CASE("a failure that the end of a reconcile cannot handle ends the controller with an error") {
     Shop shop;
     shop.on_reconcile = [&] { shop.clock.breakdowns = 2; };
     shop.submit("job");
@@ -438,7 +438,7 @@ TEST_CASE("draining waits for no reconcile once the lease is lost: none of them 
     }
 }
 
-TEST_CASE("no reconcile outlives the worker") {
+TEST_CASE("no reconcile outlives the controller") {
     Shop shop;
     shop.delay = 24h;
     shop.submit("stuck");

@@ -40,7 +40,7 @@ private:
     VirtualClock& clock_;
 };
 
-// A worker over the modelled API server, with the caches under the test's control.
+// A controller over the modelled API server, with the caches under the test's control.
 struct Shop {
     boost::asio::io_context context = {};
     VirtualClock time{context};
