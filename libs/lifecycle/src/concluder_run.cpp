@@ -10,7 +10,7 @@
 namespace lifecycle {
 namespace {
 
-// A dozen seconds.
+// A dozen seconds, the usual time for new Jobs.
 constexpr int usual_looks = 4;
 
 }  // namespace
@@ -40,7 +40,7 @@ void Concluder::operator()(const Run& run) {
                           [&](const JobSetRemoved& removed) {
                               conclusion_.events.push_back(normal_event(
                                   event_reason::job_set_deleted, "The JobSet is built anew: " + removed.why));
-                              // The caches may never have had it, and then do not tell that it is gone.
+                              // The caches may never have had the JobSet, and then show no deletion.
                               if (!had_job_set(job_)) requeue_soon();
                           }},
                outcome_.result);
@@ -62,7 +62,8 @@ void Concluder::done(const Run& run) {
     if (learned_about_creation(run)) created();
     if (!outcome_.job_set_written) return;
     conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;
-    // Built from its snapshot without a runtime, it may have a deadline that this reconcile did not know.
+    // A job that was built from its snapshot without a runtime may have a deadline that this reconcile did
+    // not know.
     const api::RunPolicy* known = policy_of(observed_);
     if (outcome_.run_policy && *outcome_.run_policy != (known ? *known : api::RunPolicy()))
         conclusion_.requeue_after = min_requeue;
@@ -72,11 +73,11 @@ void Concluder::done(const Run& run) {
     conclusion_.events.insert(conclusion_.events.end(), outcome_.events.begin(), outcome_.events.end());
 }
 
-// JobSet's status tells when they have been made anew, but not for sure.
+// Requeues, since the JobSet's status does not show for sure when the Jobs have been made anew.
 void Concluder::jobs_replaced(const JobsReplaced& replaced) {
     if (!replaced.any_removed) {
         requeue_soon();
-        // Mostly it takes seconds.
+        // JobSet needs seconds for new Jobs, so the first looks send no event.
         if (conclusion_.retry_state.failures > usual_looks)
             conclusion_.events.push_back(normal_event(
                 event_reason::waiting_for_jobs,
@@ -89,13 +90,13 @@ void Concluder::jobs_replaced(const JobsReplaced& replaced) {
         "Suspended Jobs are created again, since they would keep what they have: " + replaced.why));
 }
 
-// No watch tells of what it waits for.
+// Requeues with backoff: no watch shows the end of the wait.
 void Concluder::requeue_soon() {
     conclusion_.retry_state = one_more_failure(observed_.retry_state, now_);
     conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.retry_state.failures));
 }
 
-// Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.
+// Returns false while the job is being deleted, and while it waits for an old JobSet or for pods to end.
 bool Concluder::learned_about_creation(const Run& run) const {
     if (!run.build || run.job_set == JobSetAction::wait_until_gone) return false;
     const bool waits_for_pods = job_.suspend && run.job_set == JobSetAction::leave;
