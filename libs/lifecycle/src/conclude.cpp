@@ -76,7 +76,7 @@ void Concluder::look_for_stall(const Decision& decision) {
     report_stall(conclusion_, observed_, decision, outcome_, now_);
 }
 
-// Of a TrainJob that another controller manages, only the deletion is reported.
+// Reports only the deletion of a TrainJob that another controller manages.
 void Concluder::conclude_dispatched(const ReadFailed* unread, const Decision& decision) {
     const auto* expire = std::get_if<Expire>(&decision);
     if (!expire) return (*this)(Ignore{});

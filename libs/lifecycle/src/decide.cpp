@@ -104,8 +104,8 @@ JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
     return job_set->suspend ? JobSetAction::resume : JobSetAction::leave;
 }
 
-// Whether the JobSet disappeared while its Pods worked. If the status shows no Pod since the job was resumed,
-// the JobSet was still suspended, and mostly went because a change recreates it.
+// Returns whether the JobSet disappeared while its Pods worked. If the status shows no Pod since the job was
+// resumed, the JobSet was still suspended, and mostly went because a change recreates it.
 bool has_lost_work(const api::TrainJob& job) {
     const bool was_suspended = api::find_condition(job.conditions, api::condition::suspended) != nullptr;
     const bool at_work =

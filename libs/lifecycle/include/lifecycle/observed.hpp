@@ -24,8 +24,9 @@ struct Stall {
 /// reconcile. Losing it costs a quicker retry, a repeated event and a later condition.
 struct RetryState {
     int failures = 0;
-    std::optional<api::Time> errors_since = {};  ///< when the errors began that reject no object
-    /// When those of them began that a condition reports: no conflicts, stale credentials, ending namespaces.
+    std::optional<api::Time> errors_since = {};  ///< since when errors occur that reject no object
+    /// Since when such errors occur that a condition reports: no conflicts, stale credentials, ending
+    /// namespaces.
     std::optional<api::Time> obstructed_since = {};
     std::optional<api::Time> warned = {};       ///< when a Warning event was last sent about them
     std::optional<api::Time> stated = {};       ///< when a condition has last taken their text

@@ -42,7 +42,8 @@ public:
     /// Called for every deleted TrainJob, before OnChange.
     using OnDelete = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;
 
-    /// Of these namespaces, and of cluster-scoped runtimes. The pipeline must outlive the cache.
+    /// Caches the objects of these namespaces, and cluster-scoped runtimes. The pipeline must outlive the
+    /// cache.
     explicit Cache(OnChange enqueue, kube::Namespaces namespaces = {},
                    const runtime::Pipeline& pipeline = runtime::default_pipeline());
     void on_delete(OnDelete gone) { on_delete_ = std::move(gone); }

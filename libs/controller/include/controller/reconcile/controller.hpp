@@ -106,7 +106,7 @@ private:
     std::unordered_map<api::ObjectKey, ConcurrentChanges> concurrent_changes_;  // of all reconciles that run
     std::unordered_map<api::ObjectKey, RetryEntry> retries_;
     std::unordered_map<api::ObjectKey, std::size_t>
-        grants_;  // of those whose reconciles read more than others
+        grants_;  // of TrainJobs whose reconciles read more than usual
     std::unordered_set<api::ObjectKey> expiring_;
     ReconcileMetrics metrics_;
 };
