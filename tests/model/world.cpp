@@ -183,7 +183,7 @@ void World::thaw() {
 }
 
 void World::check_sending(const Process& process) {
-    if (under_way_[process.number()] > 0) invariants.complain("two passes over one job at once");
+    if (under_way_[process.number()] > 0) invariants.complain("two reconciles of one job at once");
     // The reconcile that got this answer may still write its result into the status.
     const kube::SteadyTime until = quiet_until_[process.number()];
     if (time.now() < until && time.now() > until - pause + 1s)

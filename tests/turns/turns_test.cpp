@@ -137,7 +137,7 @@ struct Shop {
     net::Log silent{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
     controller::Cache cache{[](const api::ObjectKey&, const controller::Change&) {}};
     controller::SharedObjects shared{*clock};
-    controller::Reconciler pass{
+    controller::Reconciler reconciler{
         desk, cache, events, silent, [this] { return now; }, {}, {runtime::default_pipeline(), shared}};
 
     // Adds an object like a watch.
@@ -154,7 +154,7 @@ struct Shop {
     controller::ReconcileResult run() {
         std::optional<controller::ReconcileResult> report;
         const api::ObjectKey key = {"ns", "job"};
-        const auto task = [&]() -> net::Task<> { report = co_await pass.run(key, {}); };
+        const auto task = [&]() -> net::Task<> { report = co_await reconciler.run(key, {}); };
         malloc_trim(0);
         forget_peak();
         const double before = resident("VmRSS");
@@ -255,15 +255,15 @@ double longest_turn_of_changes(int users, int changes) {
     controller::Cache cache{
         [&](const api::ObjectKey& key, const controller::Change& change) { work->enqueue(key, change); }};
     controller::SharedObjects shared{*clock};
-    controller::Reconciler pass{desk,
-                                cache,
-                                events,
-                                silent,
-                                [&] { return std::chrono::floor<std::chrono::seconds>(clock->wall()); },
-                                {},
-                                {runtime::default_pipeline(), shared}};
+    controller::Reconciler reconciler{desk,
+                                      cache,
+                                      events,
+                                      silent,
+                                      [&] { return std::chrono::floor<std::chrono::seconds>(clock->wall()); },
+                                      {},
+                                      {runtime::default_pipeline(), shared}};
     work = std::make_unique<controller::Controller>(
-        context.get_executor(), *clock, cache, pass, metrics, silent, [] { return true; },
+        context.get_executor(), *clock, cache, reconciler, metrics, silent, [] { return true; },
         controller::Controller::Limits{});
     const auto list = [](auto& store, const std::function<void(kube::Sink&)>& objects) {
         kube::Sink& sink = store.partitions()[0].sink;

@@ -55,8 +55,8 @@ net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t(
     }
 }
 
-std::uint64_t heap_work(std::uint64_t passes, std::uint64_t objects_brought) {
-    return passes + objects_brought / objects_worth_a_trim;
+std::uint64_t heap_work(std::uint64_t reconciles, std::uint64_t objects_brought) {
+    return reconciles + objects_brought / objects_worth_a_trim;
 }
 
 void give_memory_back() {

@@ -18,7 +18,7 @@ net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t(
 
 /// Returns the amount of work for that: each reconcile, and every hundredth object of the watches. So a
 /// standby is trimmed after a list or many changes, but not for each single change.
-std::uint64_t heap_work(std::uint64_t passes, std::uint64_t objects_brought);
+std::uint64_t heap_work(std::uint64_t reconciles, std::uint64_t objects_brought);
 
 /// Returns the heap's free pages to the system, and those of give_program_back().
 void give_memory_back();

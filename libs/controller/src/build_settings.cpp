@@ -3,7 +3,7 @@
 namespace controller {
 namespace {
 
-// Those of manifests/components/progress.
+// The names in manifests/components/progress.
 constexpr const char* status_service = "signalbox-progress";
 constexpr const char* status_port = "10443";
 constexpr const char* status_ca_secret = "signalbox-progress-cert";

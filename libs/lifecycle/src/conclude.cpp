@@ -13,7 +13,7 @@
 namespace lifecycle {
 namespace {
 
-// What has passed already is no time to wait for; how often to retry is another question.
+// Returns nullopt for a time that has passed: the backoff decides then when to retry.
 std::optional<std::chrono::seconds> ahead(std::optional<std::chrono::seconds> left) {
     return left && left->count() > 0 ? left : std::nullopt;
 }
@@ -58,7 +58,7 @@ Conclusion Concluder::take() && {
     return std::move(conclusion_);
 }
 
-// What was decided may need a view that could not be had, so no condition changes but to say so.
+// Changes no condition, except to report the error: the decision may need a view that could not be read.
 void Concluder::conclude_blindly(const ReadFailed& failed, const Decision& decision) {
     conclusion_.requeue_after = next_limit(observed_, now_);
     if (!reports_no_active_pods(observed_) && !takes_back_restarts(observed_)) follow_counts();
@@ -67,7 +67,7 @@ void Concluder::conclude_blindly(const ReadFailed& failed, const Decision& decis
         say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);
 }
 
-// It holds up nothing but what depends on it. Other errors have their own retry.
+// Reports an error that affects only what depends on the object. The retry of another error covers it.
 void Concluder::miss(const ReadFailed& failed) {
     if (conclusion_.retry_state == RetryState()) report_error(failed.object, failed.error);
 }
@@ -76,7 +76,7 @@ void Concluder::look_for_stall(const Decision& decision) {
     report_stall(conclusion_, observed_, decision, outcome_, now_);
 }
 
-// Nothing is written of it but its deletion.
+// Reports only the deletion of a TrainJob that another controller manages.
 void Concluder::conclude_dispatched(const ReadFailed* unread, const Decision& decision) {
     const auto* expire = std::get_if<Expire>(&decision);
     if (!expire) return (*this)(Ignore{});
@@ -84,8 +84,8 @@ void Concluder::conclude_dispatched(const ReadFailed* unread, const Decision& de
     (*this)(*expire);
 }
 
-// Of a job that is being deleted, or where there is an error that no condition reports, they are no reason
-// for a write.
+// A new policy or time is no reason to write the status of a job that is being deleted, or after an error
+// that no condition reports.
 void Concluder::follow_policy_and_times(const Decision& decision) {
     if (std::holds_alternative<Expire>(decision)) return;
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
@@ -127,7 +127,7 @@ void Concluder::operator()(const CleanUp& clean_up) {
     wait_for_ttl();
     conclusion_.jobs_status = jobs_status(observed_);
     follow_generation();
-    if (clean_up.delete_job_set) tell_of_deletion();
+    if (clean_up.delete_job_set) report_deletion();
     if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
         report_error(outcome_.policy_unread->object, outcome_.policy_unread->error);
 }
@@ -168,7 +168,7 @@ void Concluder::set(std::string_view type, std::string_view status, std::string_
                   now_);
 }
 
-void Concluder::tell_of_deletion() {
+void Concluder::report_deletion() {
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
     if (!failed) {
         conclusion_.events.push_back(normal_event(event_reason::job_set_deleted,
@@ -176,7 +176,7 @@ void Concluder::tell_of_deletion() {
         return;
     }
     if (failed->error.code == api::Errc::not_found) return;
-    // Another one by now, or another writer was faster: the next look will tell.
+    // Another JobSet has the name, or another writer has changed it: the next reconcile decides.
     if (failed->error.code == api::Errc::conflict) {
         conclusion_.requeue_after = min_requeue;
         return;
@@ -188,7 +188,7 @@ void Concluder::tell_of_deletion() {
                                                    failed->object + ": " + api::describe(failed->error)));
 }
 
-// Errors that no condition tells of.
+// Reports an error that no condition reports.
 void Concluder::report_error(const std::string& object, const api::Error& error) {
     lifecycle::report_error(conclusion_, observed_.retry_state, object, error, now_);
 }
@@ -198,7 +198,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!observed.job) return {};
     Concluder concluder(observed, outcome, now, options);
     const auto* unread = std::get_if<ReadFailed>(&outcome.result);
-    if (!is_ours(*observed.job)) {
+    if (!is_managed_here(*observed.job)) {
         concluder.conclude_dispatched(unread, decision);
     } else if (unread) {
         concluder.conclude_blindly(*unread, decision);
@@ -212,9 +212,9 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
-    if (is_ours(*observed.job)) concluder.look_for_stall(decision);
+    if (is_managed_here(*observed.job)) concluder.look_for_stall(decision);
     Conclusion conclusion = std::move(concluder).take();
-    if (!is_ours(*observed.job)) return conclusion;
+    if (!is_managed_here(*observed.job)) return conclusion;
     report_blocked_deletion(conclusion, observed, now);
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);
@@ -232,7 +232,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     if (conclusion.retry_state.warned) before.warned = conclusion.retry_state.warned;
     const RetryState reported = conclusion.retry_state;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
-    // When to requeue after the write is of no interest now; a limit still is.
+    // The requeue time assumed that the status is written. Only time limits still count.
     conclusion.requeue_after.reset();
     if (observed.job) conclusion.requeue_after = next_limit(observed, now);
     report_error(conclusion, before, object + " status", error, now);
@@ -240,7 +240,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.retry_state.is_at_risk = reported.is_at_risk;
     conclusion.retry_state.invalid_reported = reported.invalid_reported;
     conclusion.retry_state.kept_reported = reported.kept_reported;
-    // It says nothing of what the reconcile itself has met.
+    // The failed write does not end the causes that the reconcile has found.
     conclusion.retry_state.obstructed_since = reported.obstructed_since;
     conclusion.retry_state.stall = observed.retry_state.stall;
     return conclusion;

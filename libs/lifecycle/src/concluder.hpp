@@ -10,11 +10,11 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;  // clang-tidy 14 needs the guide
 
-/// "TrainJob default/job", of an object with the job's name.
+/// Returns "TrainJob default/job": kind and key of an object with the name of the job.
 std::string name_of(std::string_view kind, const api::TrainJob& job);
 
-/// Builds the conclusion of one reconcile: a member function for each decision, which visits it. The private
-/// ones are what those share. All arguments must outlive it.
+/// Builds the conclusion of one reconcile. It visits the decision: there is a member function for each
+/// alternative. All arguments must outlive it.
 class Concluder {
 public:
     Concluder(const Observed& observed, const Outcome& outcome, api::Time now, const Options& options);
@@ -52,7 +52,7 @@ private:
     void not_created(std::string_view reason, std::string message);
     void settle_created(const Finish& finish);
 
-    // What follows from the observed objects and the conditions: concluder_follow.cpp.
+    // Status that follows from the observed objects and the conditions: concluder_follow.cpp.
     void follow_policy(const Decision& decision);
     void follow_times();
     std::optional<api::Time> start_before(const api::Condition* ended, bool had_ended) const;
@@ -64,7 +64,7 @@ private:
 
     void wait_for_ttl();
     bool leads_to_build(const Decision& decision) const;
-    void tell_of_deletion();
+    void report_deletion();
     void set(std::string_view type, std::string_view status, std::string_view reason, std::string message,
              api::Time since = {});
     void report_error(const std::string& object, const api::Error& error);
@@ -74,7 +74,7 @@ private:
     const Outcome& outcome_;
     const api::Time now_;
     const Options& options_;
-    bool knows_job_set_;  // or there is none
+    bool knows_job_set_;  // false if the JobSet may be outdated
     Conclusion conclusion_;
 };
 

@@ -4,8 +4,8 @@
 
 namespace lifecycle {
 
-// A job without a JobSet, once it has lasted. Where nothing but `Created` remembers that there was one,
-// it has to: what the job is built from depends on that.
+// Reports in `Created` an error that has lasted and delays the JobSet. Leaves `Created` if it alone shows
+// that there was a JobSet, since the source of the build depends on that.
 void Concluder::say_what_delays(std::string_view retrying, const std::string& object,
                                 const api::Error& error) {
     const bool remembers = api::is_true(job_.conditions, api::condition::created) && job_.jobs_status.empty();
@@ -35,30 +35,31 @@ void Concluder::say_nothing_of_creation() {
     std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::created; });
 }
 
-// Where the errors are over, whatever the job waits for now.
+// Ends the report of errors in `Created`: they are over, whatever the job waits for now.
 void Concluder::forget_errors() {
     const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
     if (!said || !is_open(*said)) return;
     own_job_set(observed_) ? created() : say_nothing_of_creation();
 }
 
-// Neither False, so that no correction comes between the look at the TrainJob and its JobSet, nor True
-// yet.
+// Sets `Created` to Unknown: False would permit a correction between the read of the TrainJob and the
+// creation of its JobSet, and True would be wrong so far.
 void Concluder::creating() {
     set(api::condition::created, "Unknown", api::reason::jobs_creating, "The JobSet is being created");
     conclusion_.decide_again = true;
 }
 
-// Retried with backoff, in case that no event tells when it is mended.
+// Retries with backoff, since a mended cause may cause no watch event.
 void Concluder::not_created(std::string_view reason, std::string message) {
     const api::Condition* before = api::find_condition(job_.conditions, api::condition::created);
-    // Refused only when it was no trial any more: its own status must not bring the next attempt at once.
+    // The dry run succeeded, but the create was refused: the own status write must not cause the next attempt
+    // at once.
     conclusion_.settled = before && before->reason == api::reason::jobs_creating;
     set(api::condition::created, "False", reason, std::move(message));
     requeue_soon();
 }
 
-// What a crash between creating the JobSet and saying so has left out.
+// Sets `Created` if a crash after the creation of the JobSet has left it out.
 void Concluder::settle_created(const Finish& finish) {
     const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
     const bool unknown = !said || is_open(*said);

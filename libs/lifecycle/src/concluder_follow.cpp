@@ -16,7 +16,7 @@ const api::Condition* end_of(const std::vector<api::Condition>& conditions) {
 
 }  // namespace
 
-// What the job began with. An ended one keeps what its last status says.
+// Stores the run policy that the job began with. A job that has ended keeps the stored one.
 void Concluder::follow_policy(const Decision& decision) {
     const bool is_fixed = job_.run_policy && had_job_set(job_);
     if (is_fixed || api::terminal_condition(job_)) return;
@@ -27,12 +27,13 @@ void Concluder::follow_policy(const Decision& decision) {
     else if (std::holds_alternative<Finish>(decision) && !has_begun(observed_) && observed_.live_policy)
         conclusion_.run_policy = observed_.live_policy;
     else if (wants_snapshot_policy(observed_) && !observed_.snapshot_policy)
-        // What was stored before the JobSet may be of another snapshot. Beside `Created` it would stay.
+        // A policy that was stored before the JobSet may be of another snapshot, and beside `Created` it
+        // would stay.
         conclusion_.run_policy.reset();
 }
 
-// Conditions and metadata tell them, so that they are right whatever was written there. Jobs that ended
-// under older releases have none.
+// Computes the times from conditions and metadata, so they are right whatever was written into the status.
+// Jobs that ended under older releases have none.
 void Concluder::follow_times() {
     const bool had_ended = api::terminal_condition(job_) != nullptr;
     const api::Condition* ended = end_of(conclusion_.conditions);
@@ -50,7 +51,7 @@ std::optional<api::Time> Concluder::start_before(const api::Condition* ended, bo
     return had_ended ? job_.start_time : last_start(job_.conditions, job_.meta.creation);
 }
 
-// What another controller made may have no snapshot until it is adopted.
+// A JobSet of another controller may have no snapshot until it is adopted.
 bool Concluder::awaits_snapshot() const {
     const api::JobSet* job_set = own_job_set(observed_);
     return job_set && !job_set->applied_by_us;
@@ -77,8 +78,8 @@ void Concluder::follow_job_set() {
     conclusion_.conditions = in_order(std::move(conclusion_.conditions));
 }
 
-// Clients wait for conditions that are as new as the spec. Where a generation was never noted, as by
-// older releases, they do not.
+// Clients wait for conditions with the generation of the spec, but not for those of older releases, which
+// have none.
 void Concluder::follow_generation() {
     if (job_.meta.deletion) return;  // that was its last generation
     for (api::Condition& condition : conclusion_.conditions)

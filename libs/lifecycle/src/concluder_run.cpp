@@ -4,12 +4,13 @@
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/run_policy.hpp"
+#include "reports.hpp"
 #include "retry_state.hpp"
 
 namespace lifecycle {
 namespace {
 
-// A dozen seconds.
+// A dozen seconds, the usual time for new Jobs.
 constexpr int usual_looks = 4;
 
 }  // namespace
@@ -18,34 +19,31 @@ void Concluder::operator()(const Run& run) {
     knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
     conclusion_.requeue_after = sooner(time_left(observed_, now_), next_progress_look(observed_, now_));
     merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation, now_);
-    std::visit(
-        Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
-                   [&](const BuildFailed& failed) {
-                       not_created(api::reason::jobs_build_failed, api::describe(failed.error));
-                   },
-                   [&](const WriteFailed& failed) { write_failed(failed); },
-                   [&](const ForeignObject& foreign) { taken(foreign); },
-                   [&](const Waiting& waiting) {
-                       conclusion_.events.push_back(normal_event(
-                           event_reason::waiting_for_pods,
-                           "The JobSet takes a change once none of its pods is active: " + waiting.why));
-                   },
-                   [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
-                   [&](const ReadyToCreate&) { creating(); },
-                   [&](const WaitingForClaim& waiting) {
-                       requeue_soon();
-                       forget_errors();
-                       conclusion_.events.push_back(normal_event(
-                           event_reason::waiting_for_deletion,
-                           waiting.claim + " is being deleted; the JobSet is created once it is gone"));
-                   },
-                   [&](const JobSetRemoved& removed) {
-                       conclusion_.events.push_back(normal_event(event_reason::job_set_deleted,
-                                                                 "The JobSet is built anew: " + removed.why));
-                       // The caches may never have had it, and then do not tell that it is gone.
-                       if (!had_job_set(job_)) requeue_soon();
-                   }},
-        outcome_.result);
+    std::visit(Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
+                          [&](const BuildFailed& failed) {
+                              not_created(api::reason::jobs_build_failed, api::describe(failed.error));
+                          },
+                          [&](const WriteFailed& failed) { write_failed(failed); },
+                          [&](const ForeignObject& foreign) { taken(foreign); },
+                          [&](const Waiting& waiting) {
+                              conclusion_.events.push_back(
+                                  normal_event(event_reason::waiting_for_pods, describe(waiting)));
+                          },
+                          [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
+                          [&](const ReadyToCreate&) { creating(); },
+                          [&](const WaitingForClaim& waiting) {
+                              requeue_soon();
+                              forget_errors();
+                              conclusion_.events.push_back(
+                                  normal_event(event_reason::waiting_for_deletion, describe(waiting)));
+                          },
+                          [&](const JobSetRemoved& removed) {
+                              conclusion_.events.push_back(normal_event(
+                                  event_reason::job_set_deleted, "The JobSet is built anew: " + removed.why));
+                              // The caches may never have had the JobSet, and then show no deletion.
+                              if (!had_job_set(job_)) requeue_soon();
+                          }},
+               outcome_.result);
     if (knows_job_set_ && own_job_set(observed_)) forget_errors();
     follow_job_set();
 }
@@ -53,9 +51,7 @@ void Concluder::operator()(const Run& run) {
 void Concluder::done(const Run& run) {
     if (run.job_set == JobSetAction::refuse) return taken({name_of("JobSet", job_), observed_.is_leftover});
     if (run.build && run.job_set == JobSetAction::wait_until_gone)
-        conclusion_.events.push_back(
-            normal_event(event_reason::waiting_for_deletion,
-                         "The JobSet is being deleted; it is created again once it is gone"));
+        conclusion_.events.push_back(normal_event(event_reason::waiting_for_deletion, job_set_being_deleted));
     for (const std::string& object : outcome_.lost)
         conclusion_.events.push_back(warning_event(
             event_reason::keys_lost,
@@ -66,7 +62,8 @@ void Concluder::done(const Run& run) {
     if (learned_about_creation(run)) created();
     if (!outcome_.job_set_written) return;
     conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;
-    // Built from its snapshot without a runtime, it may have a deadline that this reconcile did not know.
+    // A job that was built from its snapshot without a runtime may have a deadline that this reconcile did
+    // not know.
     const api::RunPolicy* known = policy_of(observed_);
     if (outcome_.run_policy && *outcome_.run_policy != (known ? *known : api::RunPolicy()))
         conclusion_.requeue_after = min_requeue;
@@ -76,11 +73,11 @@ void Concluder::done(const Run& run) {
     conclusion_.events.insert(conclusion_.events.end(), outcome_.events.begin(), outcome_.events.end());
 }
 
-// JobSet's status tells when they have been made anew, but not for sure.
+// Requeues, since the JobSet's status does not show for sure when the Jobs have been made anew.
 void Concluder::jobs_replaced(const JobsReplaced& replaced) {
     if (!replaced.any_removed) {
         requeue_soon();
-        // Mostly it takes seconds.
+        // JobSet needs seconds for new Jobs, so the first looks send no event.
         if (conclusion_.retry_state.failures > usual_looks)
             conclusion_.events.push_back(normal_event(
                 event_reason::waiting_for_jobs,
@@ -93,13 +90,13 @@ void Concluder::jobs_replaced(const JobsReplaced& replaced) {
         "Suspended Jobs are created again, since they would keep what they have: " + replaced.why));
 }
 
-// No watch tells of what it waits for.
+// Requeues with backoff: no watch shows the end of the wait.
 void Concluder::requeue_soon() {
     conclusion_.retry_state = one_more_failure(observed_.retry_state, now_);
     conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.retry_state.failures));
 }
 
-// Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.
+// Returns false while the job is being deleted, and while it waits for an old JobSet or for pods to end.
 bool Concluder::learned_about_creation(const Run& run) const {
     if (!run.build || run.job_set == JobSetAction::wait_until_gone) return false;
     const bool waits_for_pods = job_.suspend && run.job_set == JobSetAction::leave;

@@ -49,7 +49,8 @@ bool ends_the_job(std::string_view type) {
     return type == api::condition::complete || type == api::condition::failed;
 }
 
-// Where a condition stands in the list: docs/design/lifecycle.md#conditions. Equal ones keep their order.
+// Returns the place of a condition in the list: docs/design/lifecycle.md#conditions. Conditions with the same
+// rank keep their order.
 int rank(const api::Condition& condition, bool ended) {
     const bool is_true = condition.is_true();
     if (condition.type == api::condition::stalled) return 9;
@@ -76,7 +77,7 @@ bool is_open(const api::Condition& condition) {
 
 void set_condition(std::vector<api::Condition>& conditions, api::Condition condition, api::Time now) {
     condition.message = api::cut_characters(condition.message, max_message_characters);
-    // The API server would refuse the whole status for it.
+    // The API server would refuse the whole status for an invalid reason.
     if (!is_valid_reason(condition.reason)) condition.reason = condition.type;
     if (condition.last_transition == api::Time()) condition.last_transition = now;
     const auto old = std::find_if(conditions.begin(), conditions.end(),

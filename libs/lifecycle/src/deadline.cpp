@@ -7,7 +7,7 @@
 
 namespace lifecycle {
 
-// The schema refuses a limit below 1; ending a job for a value that means nothing could not be undone.
+// The schema refuses a limit below 1. Such a value ends no job, since that could not be undone.
 std::optional<ActiveDeadline> active_deadline(const Observed& observed) {
     using Source = ActiveDeadline::Source;
     const auto own = observed.job->active_deadline_seconds;
@@ -39,8 +39,8 @@ std::optional<api::Time> last_start(const std::vector<api::Condition>& condition
     return was_resumed ? suspended->last_transition : creation;
 }
 
-// docs/design/lifecycle.md#the-deadline. The stored condition counts as well: the reconcile that resumes a
-// job must not see the time it was suspended.
+// docs/design/lifecycle.md#the-deadline. A stored `Suspended` counts as well, so that the reconcile that
+// resumes a job does not count the time of the suspension.
 std::optional<api::Time> deadline(const Observed& observed) {
     const auto limit = active_deadline(observed);
     if (!limit || observed.job->suspend) return std::nullopt;
@@ -57,9 +57,9 @@ std::optional<std::chrono::seconds> time_left(const Observed& observed, api::Tim
 
 bool may_have_been_resumed(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
-    // A generation is a change of the spec, or the deletion.
+    // The generation is 1 at first, and grows with a change of the spec and with the deletion.
     const std::int64_t unchanged = job.meta.deletion ? 2 : 1;
-    return !job.suspend && job.meta.generation > unchanged && is_ours(job) && !had_job_set(job) &&
+    return !job.suspend && job.meta.generation > unchanged && is_managed_here(job) && !had_job_set(job) &&
            !api::terminal_condition(job) && !api::find_condition(job.conditions, api::condition::suspended) &&
            active_deadline(observed);
 }

@@ -11,14 +11,14 @@
 namespace lifecycle {
 namespace {
 
-// Step 2. MultiKueue writes its status, and deletes it never.
+// Step 2. MultiKueue writes the status of such a TrainJob, but never deletes it.
 Decision decide_dispatched(const Observed& observed, api::Time now) {
     if (time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0)) return Expire{};
     return Ignore{};
 }
 
-// Steps 3 and 4 of docs/design/lifecycle.md#the-order-of-decisions. The cascade of a TTL delete takes the
-// JobSet along, so that one that cannot be deleted does not hold it up.
+// Steps 3 and 4 of docs/design/lifecycle.md#the-order-of-decisions. A TTL delete removes the JobSet by its
+// cascade, so a JobSet that cannot be deleted does not delay it.
 Decision decide_ended(const Observed& observed, api::Time now) {
     if (time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0)) return Expire{};
     const api::JobSet* job_set = own_job_set(observed);
@@ -44,7 +44,7 @@ Finish fail(std::string_view reason, std::string message, bool settle) {
             .settle = settle};
 }
 
-// Step 6: the deadline counts from it.
+// Step 6: the deadline counts from the first resume.
 bool must_store_first_resume(const Observed& observed) {
     return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(observed);
 }
@@ -75,20 +75,20 @@ bool must_store_transition(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     const bool stored = api::is_true(job.conditions, api::condition::suspended);
     if (job.suspend || !stored || !job.meta.deletion) return job.suspend != stored;
-    // A job that is being deleted is not resumed. What runs all the same must be said to run: its deadline
-    // counts only then.
+    // A job that is being deleted is not resumed. But if its JobSet runs, the status must say so: the
+    // deadline counts only then.
     const api::JobSet* job_set = own_job_set(observed);
     return job_set && !job_set->suspend;
 }
 
-// Step 10. A suspended JobSet may be replaced, and the new one gets the restarts that the status tells.
+// Step 10. A suspended JobSet may be replaced, and the new one gets the restarts of the status.
 bool must_store_restarts(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     return job_set && job_set->suspend && !may_be_outdated(observed) &&
            job_set->restarts != observed.job->restarts;
 }
 
-// An apply set it going that was on its way while the TrainJob was suspended, resized and resumed.
+// A delayed apply may resume the JobSet with the former number of nodes.
 bool runs_with_former_size(const Observed& observed) {
     return has_former_size(observed) && !own_job_set(observed)->suspend && !observed.job->suspend &&
            !own_job_set(observed)->meta.deletion && !may_be_outdated(observed);
@@ -104,8 +104,8 @@ JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
     return job_set->suspend ? JobSetAction::resume : JobSetAction::leave;
 }
 
-// Whether the JobSet disappeared while its Pods worked. If the status shows no Pod since the job was resumed,
-// the JobSet was still suspended, and mostly went because a change recreates it.
+// Returns whether the JobSet disappeared while its Pods worked. If the status shows no Pod since the job was
+// resumed, the JobSet was still suspended, and mostly went because a change recreates it.
 bool has_lost_work(const api::TrainJob& job) {
     const bool was_suspended = api::find_condition(job.conditions, api::condition::suspended) != nullptr;
     const bool at_work =
@@ -136,8 +136,8 @@ Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
 
 struct NeedsLive {
     Live operator()(const Ignore&) const { return Live::nothing; }
-    // Its write carries the resourceVersion that it was decided on. What it says of pods: see
-    // reports_no_active_pods().
+    // The write carries the resourceVersion that the decision was based on. Whether its status may say that
+    // no pods are active: see reports_no_active_pods().
     Live operator()(const StoreTransition&) const { return Live::nothing; }
     // A finished JobSet stays finished; whether another one may end the job depends on the latest view.
     Live operator()(const Finish& finish) const { return all_if(!finish.from_job_set); }
@@ -145,7 +145,7 @@ struct NeedsLive {
     Live operator()(const Expire&) const { return Live::all; }
     Live operator()(const Run& run) const {
         switch (run.job_set) {
-            // Built from the live runtime: the job has never had one.
+            // A job that is built from the live runtime has never had a JobSet.
             case JobSetAction::create:
                 return run.runtime == RuntimeSource::live ? Live::job_and_runtime : Live::all;
             case JobSetAction::resume:
@@ -160,14 +160,14 @@ struct NeedsLive {
 };
 
 struct MayComeOfUnseenJobSet {
-    // Nothing is known about these, and asking again at once would not help.
+    // A failed read shows nothing about a JobSet, and an immediate retry would fail too.
     bool operator()(const ReadFailed&) const { return false; }
     bool operator()(const WriteFailed& failed) const {
         return failed.error.code == api::Errc::conflict || is_rejection(failed.error);
     }
     bool operator()(const BuildFailed&) const { return true; }
     bool operator()(const ForeignObject&) const { return true; }
-    // It may be that JobSet's.
+    // The claim may belong to that JobSet.
     bool operator()(const WaitingForClaim&) const { return true; }
     bool operator()(const auto&) const { return false; }
 };
@@ -176,7 +176,7 @@ struct MayComeOfUnseenJobSet {
 
 Decision decide(const Observed& observed, api::Time now) {
     if (!observed.job) return Ignore{};
-    if (!is_ours(*observed.job)) return decide_dispatched(observed, now);
+    if (!is_managed_here(*observed.job)) return decide_dispatched(observed, now);
     if (api::terminal_condition(*observed.job)) return decide_ended(observed, now);
     if (auto finish = from_job_set(observed)) return *finish;
     if (must_store_first_resume(observed)) return StoreTransition{};

@@ -17,7 +17,7 @@ inline api::Time saturating_add(api::Time start, std::int64_t seconds) {
     return api::Time(std::chrono::seconds(sum));
 }
 
-/// How long it is from `now` to `then`; zero if that has passed.
+/// Returns how long it is from `now` to `then`; zero if that has passed.
 inline std::chrono::seconds time_until(api::Time then, api::Time now) {
     std::int64_t left = 0;
     if (then <= now) return std::chrono::seconds(0);

@@ -14,7 +14,7 @@ Event event(EventType type, std::string_view reason, std::string_view note) {
             .note = api::cut_bytes(note, max_note_bytes)};
 }
 
-// Warnings are a job's end in failure, and objects that are not created.
+// A Warning is sent when a job fails, and when its objects cannot be created.
 bool is_failure(const api::Condition& condition) {
     return condition.type == api::condition::failed ||
            (condition.type == api::condition::created && !condition.is_true());

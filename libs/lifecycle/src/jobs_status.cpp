@@ -5,7 +5,8 @@
 namespace lifecycle {
 namespace {
 
-// The API server would refuse the whole status otherwise (a list keyed by name, of at most 100 entries).
+// Leaves out entries for which the API server would refuse the whole status (a list keyed by name, of at most
+// 100 entries).
 std::vector<api::JobStatus> storable(const std::vector<api::JobStatus>& entries) {
     constexpr std::size_t max_entries = 100;
     std::vector<api::JobStatus> kept;
@@ -22,8 +23,8 @@ std::vector<api::JobStatus> storable(const std::vector<api::JobStatus>& entries)
 std::vector<api::JobStatus> jobs_status(const Observed& observed) {
     if (const api::JobSet* job_set = own_job_set(observed); job_set && !job_set->replicated_jobs.empty())
         return storable(job_set->replicated_jobs);
-    // Never emptied: that a JobSet was there must not be forgotten, or a new one would follow a newer
-    // runtime.
+    // The list is never emptied: it shows that there was a JobSet. Without that, a new one would be built
+    // from a newer runtime.
     std::vector<api::JobStatus> entries =
         observed.job ? observed.job->jobs_status : std::vector<api::JobStatus>();
     for (api::JobStatus& entry : entries) entry.ready = entry.active = entry.suspended = 0;

@@ -31,7 +31,7 @@ bool ManagedFields::has(const std::string& key) const {
                                       [&](const api::Json* fields) { return fields->contains(key); });
 }
 
-// Nothing below it is written down then.
+// The entry of an atomic field has no members.
 ManagedFields ManagedFields::of_atomic() const {
     const bool whole =
         std::any_of(fields_.begin(), fields_.end(), [](const api::Json* fields) { return fields->empty(); });
@@ -43,7 +43,8 @@ ManagedFields ManagedFields::item(std::string_view name) const { return step(nam
 bool ManagedFields::has_member(std::string_view name) const { return has(field(name)); }
 bool ManagedFields::has_item(std::string_view name) const { return has(named(name)); }
 
-// Our merge patches are entries of their own (operation Update); they only ever write `suspend` and status.
+// Merge patches of this controller are entries of their own (operation Update). They only write `suspend` and
+// status.
 ManagedFields applied_by_us(const api::Json& object) {
     std::vector<const api::Json*> entries;
     for (const api::Json& entry : object["metadata"]["managedFields"].items())

@@ -6,18 +6,19 @@
 
 namespace lifecycle {
 
-/// Which part of an object we applied, at one place in it: the FieldsV1 of server-side apply ("f:spec", and
-/// `k:{"name":"node"}` for an item of a list that is a map). Refers to the object that it was read from.
+/// The part of an object that this controller has applied, at one place in it: the FieldsV1 of server-side
+/// apply ("f:spec", and `k:{"name":"node"}` for an item of a list that is a map). Refers to the object that
+/// it was read from.
 class ManagedFields {
 public:
-    /// Everything is ours: for objects whose managedFields do not know us.
+    /// Returns the part that has every field: for objects whose managedFields do not name this controller.
     static ManagedFields of_everything() { return ManagedFields({}, true); }
     explicit ManagedFields(std::vector<const api::Json*> fields) : ManagedFields(std::move(fields), false) {}
 
     ManagedFields member(std::string_view name) const;
     ManagedFields item(std::string_view name) const;  ///< of a list with the key `name`
 
-    /// The same of a map or list that its schema calls atomic: it is owned as a whole.
+    /// Returns the same part of a map or list that is atomic by its schema: it is owned as a whole.
     ManagedFields of_atomic() const;
 
     bool has_member(std::string_view name) const;
@@ -33,10 +34,10 @@ private:
     bool everything_;
 };
 
-/// What server-side apply under our name has put into the object.
+/// Returns what this controller has put into the object by server-side apply.
 ManagedFields applied_by_us(const api::Json& object);
 
-/// Whether `spec.<name>` has been set by us with server-side apply, and by no other writer since.
+/// Returns whether only server-side applies of this controller have set `spec.<name>`, and no later writer.
 bool only_our_applies_set(const api::Json& object, std::string_view name);
 
 }  // namespace lifecycle

@@ -89,4 +89,10 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
     return made;
 }
 
+Measurements joined(const Measurements& earlier, Measurements latest) {
+    if (!latest.wait) latest.wait = earlier.wait;
+    latest.restarted = latest.restarted + earlier.restarted;
+    return latest;
+}
+
 }  // namespace lifecycle

@@ -4,7 +4,7 @@
 
 namespace lifecycle {
 
-bool is_ours(const api::TrainJob& job) {
+bool is_managed_here(const api::TrainJob& job) {
     return job.managed_by.empty() || job.managed_by == api::managed_by_us;
 }
 
@@ -28,7 +28,7 @@ bool has_former_size(const Observed& observed) {
 bool may_be_outdated(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->applied_by_us || job_set->suspend || observed.job->suspend) return false;
-    // Since a correction, `Created` may have become Unknown: a later attempt had no verdict.
+    // `Created` may have become Unknown after a correction, if a later attempt ended without a verdict.
     if (!observed.job->jobs_status.empty()) return false;
     const api::Condition* created = api::find_condition(observed.job->conditions, api::condition::created);
     if (!created) return observed.job->meta.generation > 1;

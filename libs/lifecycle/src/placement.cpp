@@ -9,7 +9,7 @@ Placement::Placement(const api::Json& live) {
     const api::AppliedNote note = api::applied_note(live);
     if (note.hash.empty()) jobs_ = applied_by_us(live).member("spec").member("replicatedJobs");
     if (note.placement.empty()) return;
-    // Users can edit it.
+    // Users can edit the note.
     if (auto noted = api::parse_json(note.placement)) noted_ = std::move(*noted);
 }
 
@@ -26,7 +26,7 @@ bool Placement::has_selector(std::string_view job, std::string_view key) const {
 
 Placement::Tolerations Placement::tolerations(std::string_view job) const {
     if (!jobs_) return {std::string(job), Items(noted_[job]["tolerations"])};
-    // Of a list that is one field, all is ours or nothing.
+    // The whole list is one field: this controller owns all items or none.
     return {std::string(job),
             by_managed_fields(job, "tolerations").has_item("") ? Items::of_everything() : Items()};
 }

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t most_characters = 64;
 
-// After a limit of that many seconds and the time that a report may wait.
+// Returns the end of the limit that begins at `base`, with the time that a report may wait.
 api::Time passes_at(api::Time base, const api::ProgressDeadline& limit) {
     return saturating_add(base, limit.seconds + progress_grace.count());
 }
 
-// By the last progress alone.
+// Returns when the limit ends by the last progress alone, without the Lease.
 std::optional<api::Time> due(const Observed& observed) {
     const auto limit = progress_deadline(observed);
     const auto last = last_progress(observed);
@@ -55,7 +55,7 @@ bool is_ahead(const Availability& availability, api::Time now) {
     return std::max(availability.since, availability.renewed) > now + availability_lasts;
 }
 
-// A time that is far ahead of this clock says nothing about the last minute.
+// A time that is far ahead of this clock does not show that the server accepted reports in the last minute.
 bool is_valid(const Availability& availability, api::Time now) {
     return availability.since && availability.renewed && !is_ahead(availability, now) &&
            now - *availability.renewed <= availability_lasts;
@@ -63,7 +63,7 @@ bool is_valid(const Availability& availability, api::Time now) {
 
 std::optional<api::Time> last_progress(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
-    if (observed.progress_watch == ProgressWatch::off || !is_ours(job) || job.suspend ||
+    if (observed.progress_watch == ProgressWatch::off || !is_managed_here(job) || job.suspend ||
         api::terminal_condition(job))
         return std::nullopt;
     const auto start = last_start(job.conditions, job.meta.creation);
@@ -126,7 +126,8 @@ std::optional<std::string> progress_stall(const Observed& observed, api::Time no
     return no_progress_text(observed, now);
 }
 
-// The condition was stored after limit and grace of the progress before, and this is from after that.
+// The condition was stored after the limit and grace of the earlier progress, so newer progress is after
+// that.
 bool has_resumed_progress(const Observed& observed) {
     const auto last = last_progress(observed);
     if (!last || !is_stalled_by_progress(*observed.job)) return false;

@@ -8,7 +8,7 @@
 namespace lifecycle {
 namespace {
 
-// Takes a part from the front of what is left of a text; anything else than what is expected there ends it.
+// Reads a text from the front. A part that is not as expected ends the reading.
 class Reader {
 public:
     explicit Reader(std::string_view text) : rest_(text) {}
@@ -18,7 +18,7 @@ public:
         rest_.remove_prefix(expected.size());
         return true;
     }
-    // Without quotes, commas and spaces, which no name and no quantity has.
+    // Returns the text up to a quote, comma or space, which no name and no quantity has.
     std::string_view word() {
         const std::string_view found = rest_.substr(0, rest_.find_first_of("\", "));
         rest_.remove_prefix(found.size());

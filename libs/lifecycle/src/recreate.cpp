@@ -22,7 +22,7 @@ api::Error unapplied(const api::Error& refusal, const std::string& why) {
 }  // namespace
 
 Recreation recreation(const RefusedChange& change) {
-    // It does not help to wait: the verdict will be the same.
+    // These come before the wait for active pods, which would not change them.
     if (change.has_run && change.deletes_claims) return Recreation::loses_claims;
     if (change.has_finished) return Recreation::loses_work;
     return change.any_active ? Recreation::wait : Recreation::recreate;
@@ -36,8 +36,8 @@ RefusedChange refused_change(const api::Json& live) {
             .has_finished = has_finished_jobs(index)};
 }
 
-// What differs there may be no more than how each of us builds the same: nothing tells, and there is nothing
-// that a user could take back.
+// The differences may come only from the ways in which the two controllers build the same. Nothing shows
+// that, and the user has no change to undo.
 bool keeps_template_of_others(const api::Json& live) {
     return !api::is_applied_by_us(live) && loses_something(recreation(refused_change(live)));
 }
@@ -80,7 +80,7 @@ int recreations(const api::Json& snapshot, std::int64_t generation, std::string_
     int count = 0;
     const auto [end, error] =
         std::from_chars(note.data() + of_generation.size(), note.data() + note.size(), count);
-    // One that was edited grants no more of them.
+    // A note that was edited permits no further recreation.
     if (error != std::errc() || count < 0) return max_recreations;
     const std::string_view last(end, note.data() + note.size());
     return count > 0 && last.starts_with('/') && last.substr(1) == uid ? count - 1 : count;
@@ -100,8 +100,8 @@ api::Error recreated_in_vain(const api::Error& refusal) {
                          "something else of it: look for a policy or webhook that changes JobSets");
 }
 
-// Of JobSet's webhook, of the CEL rules of its CRD, and of the schema, in this order. The last one: an API
-// server withdraws all members of an object, leaves null in its place, and denies that
+// The texts are of JobSet's webhook, of the CEL rules of its CRD, and of the schema. The last one appears
+// when an API server removes all members of an object, leaves null in its place, and denies that
 // (kubernetes/kubernetes#117447; seen with 1.33).
 bool refuses_immutable_field(const api::Error& error) {
     if (!is_rejection(error)) return false;
@@ -113,7 +113,7 @@ bool refuses_immutable_field(const api::Error& error) {
 
 bool may_have_run(const api::Json& live) {
     if (!live["spec"]["suspend"].bool_or(false)) return true;
-    // It counts the changes of a spec, and no client can write it.
+    // The generation counts the changes of a spec, and no client can write it.
     if (api::parse_meta(live).generation == 1) return false;
     return api::is_taken_over(live) || !only_our_applies_set(live, "suspend");
 }

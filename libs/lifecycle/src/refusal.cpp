@@ -23,19 +23,19 @@ bool namespace_terminates(std::string_view message) {
     return contains(message, "because it is being terminated");
 }
 
-// Server-side apply of a field that the kind does not have, such as a field of a later release of JobSet.
+// Server-side apply with a field that the kind does not have, such as one of a later release of JobSet.
 bool knows_no_field(const api::Error& error) {
     return error.http_status == 500 && contains(error.message, "field not declared in schema");
 }
 
-// Such as Kueue's webhook for JobSets, while its cache does not have the TrainJob that owns the JobSet.
+// Kueue's webhook for JobSets denies so while its cache does not have the TrainJob that owns the JobSet.
 bool webhook_misses_something(const api::Error& error) {
     return error.http_status == 404 && contains(error.message, "admission webhook \"");
 }
 
 }  // namespace
 
-// docs/design/lifecycle.md#failures-and-retries, as is the next one.
+// docs/design/lifecycle.md#failures-and-retries has the reasons for this function and the next one.
 bool is_rejection(const api::Error& error) {
     constexpr std::array transient = {401, 408, 409, 429};
     const int status = error.http_status;

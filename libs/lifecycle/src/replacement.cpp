@@ -12,7 +12,7 @@
 namespace lifecycle {
 namespace {
 
-// Of an event's note.
+// The share of the finalizers or the entry in the note of an event.
 constexpr std::size_t max_text_bytes = 300;
 
 bool is_finished(const api::Json& job) {
@@ -30,8 +30,9 @@ struct Family {
 };
 using Families = std::map<std::string, Family, std::less<>>;
 
-// A replicated job of which JobSet has not made all Jobs that it makes of a suspended JobSet: of those that
-// wait for no other Jobs. Of a JobSet that its controller has not looked at yet it has made none.
+// Returns a text about a replicated job whose Jobs JobSet has not all made yet; nullopt if there is none.
+// JobSet makes the Jobs of a suspended JobSet that depend on no unfinished ones. It has made none if its
+// status is empty: its controller has not looked at it yet.
 std::optional<std::string> unmade(const api::Json& job_set, const Families& families) {
     if (job_set["status"]["replicatedJobsStatus"].empty()) return std::nullopt;
     const auto of = [&](std::string_view name) {
@@ -56,7 +57,8 @@ std::optional<std::string> unmade(const api::Json& job_set, const Families& fami
     return std::nullopt;
 }
 
-// How often Jobs were made anew for one note, and when the newest of those that had to go was made.
+// The number of rounds in which Jobs were made anew for one note, and the creation time of the newest Job
+// that the last round deleted.
 struct Rounds {
     int count = 0;
     api::Time until = {};
@@ -72,7 +74,7 @@ Rounds rounds_of(const api::Json& job_set) {
     Rounds rounds;
     const auto read = std::from_chars(note.data(), note.data() + slash, rounds.count);
     const auto until = api::parse_time(note.substr(std::min(slash + 1, note.size())));
-    // One that was edited grants no more of them.
+    // A note that was edited permits no further round.
     if (read.ec != std::errc() || rounds.count < 1 || !until) return {.count = max_replacements};
     rounds.until = *until;
     return rounds;
@@ -99,7 +101,7 @@ std::string waits_for(const Candidate& candidate) {
 
 JobsToReplace jobs_to_replace(const api::Json& job_set, const std::vector<api::Json>& jobs) {
     std::set<std::string> gone = noted_in(job_set);
-    // Others may have put it there as well.
+    // An entry that others have added to the JobSet stays on its Jobs.
     for (const auto& [kept, text] : entries_of(job_set)) gone.erase(kept);
     const std::string uid = api::parse_meta(job_set).uid;
     std::vector<Candidate> candidates;
@@ -134,7 +136,8 @@ JobsToReplace jobs_to_replace(const api::Json& job_set, const std::vector<api::J
         }
         found.settled = false;
         newest = std::max(newest, each.meta.creation);
-        // JobSet may still be making them from what the JobSet was: the next round begins with all Jobs.
+        // JobSet may still be making Jobs from its former template. The next round begins when all Jobs
+        // exist.
         if (is_new && rounds.count > 0 && missing) continue;
         if (!each.suspended || each.meta.deletion) {
             found.waits_for = waits_for(each);

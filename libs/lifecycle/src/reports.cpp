@@ -15,9 +15,9 @@ constexpr std::chrono::seconds usual{60};
 // The API server forgets events after an hour.
 constexpr std::chrono::minutes again_after{30};
 
-// The garbage collector's: what is owned goes first.
+// The garbage collector's finalizer: it waits for the deletion of dependents.
 constexpr std::string_view foreground = "foregroundDeletion";
-// Of the note, which has to have room for what helps.
+// The share of the finalizers in the note, which also needs room for the command that helps.
 constexpr std::size_t max_finalizer_bytes = 300;
 
 std::string note(const api::JobSet& job_set) {
@@ -37,6 +37,14 @@ std::string note(const api::JobSet& job_set) {
 }
 
 }  // namespace
+
+std::string describe(const Waiting& waiting) {
+    return "The JobSet takes a change once none of its pods is active: " + waiting.why;
+}
+
+std::string describe(const WaitingForClaim& waiting) {
+    return waiting.claim + " is being deleted; the JobSet is created once it is gone";
+}
 
 void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);

@@ -26,7 +26,7 @@ api::Time next_warning(const RetryState& retry_state) {
 }  // namespace
 
 RetryState one_more_failure(const RetryState& before, api::Time now) {
-    // A clock that was set back says nothing.
+    // If the clock was set back, the failure counts.
     const bool early = before.failures > 0 && before.waits_until && now < *before.waits_until &&
                        now >= *before.waits_until - backoff(before.failures);
     const int failures =
@@ -54,7 +54,7 @@ void report_error(Conclusion& conclusion, const RetryState& before, const std::s
     }
     if (obstacle_of(error) != Obstacle::passing)
         retry_state.obstructed_since = before.obstructed_since.value_or(before.began.value_or(now));
-    // A server that has asked for a pause gets it.
+    // A server that has asked for a pause gets no earlier request.
     if (error.retry_after) return;
     conclusion.requeue_after = sooner(conclusion.requeue_after, time_until(next_warning(retry_state), now));
     if (retry_state.obstructed_since && !has_lasted(before, now))
@@ -68,7 +68,7 @@ bool has_lasted(const RetryState& before, api::Time now) {
 
 bool may_state_again(const RetryState& retry_state, const api::Condition& stored,
                      const api::Condition& wanted, api::Time now) {
-    // The announcement of an attempt is no cause, and ends with it.
+    // JobsCreating announces an attempt and is no cause: any error replaces it.
     if (!retry_state.stated || !is_open(stored) || stored.reason == api::reason::jobs_creating) return true;
     const bool same = stored.status == wanted.status && stored.reason == wanted.reason;
     return now >= *retry_state.stated + (same ? std::chrono::seconds(text_lasts) : lasting);

@@ -11,10 +11,11 @@ const api::RunPolicy* pointer_to(const std::optional<api::RunPolicy>& policy) {
 
 bool has_begun(const Observed& observed) { return own_job_set(observed) || had_job_set(*observed.job); }
 
-// A status that was written before there was a JobSet may tell of another snapshot: that is replaced as long
-// as the runtime changes.
+// A policy that was stored before there was a JobSet may be of another snapshot: the snapshot is replaced as
+// long as the runtime changes.
 bool wants_snapshot_policy(const Observed& observed) {
-    if (!observed.job || !is_ours(*observed.job) || api::terminal_condition(*observed.job)) return false;
+    if (!observed.job || !is_managed_here(*observed.job) || api::terminal_condition(*observed.job))
+        return false;
     const bool is_fixed = observed.job->run_policy && had_job_set(*observed.job);
     return has_begun(observed) && !is_fixed;
 }

@@ -6,7 +6,7 @@ namespace {
 using From = SnapshotPlan::BuildFrom;
 using Store = SnapshotPlan::Store;
 
-// Nothing of the job exists yet: a corrected runtime must be able to help.
+// Nothing of the job exists yet, so a corrected runtime must take effect.
 SnapshotPlan follow_live(SnapshotState snapshot) {
     if (snapshot == SnapshotState::absent) return {From::live, Store::create};
     return {From::live, snapshot == SnapshotState::same ? Store::keep : Store::replace};
@@ -18,7 +18,7 @@ bool is_usable(SnapshotState snapshot) {
 
 }  // namespace
 
-// docs/design/lifecycle.md#the-snapshot.
+// docs/design/lifecycle.md#the-snapshot has the reasons.
 RuntimeSource runtime_source(const Observed& observed) {
     if (own_job_set(observed)) return RuntimeSource::snapshot_else_live;
     return observed.job && had_job_set(*observed.job) ? RuntimeSource::snapshot : RuntimeSource::live;

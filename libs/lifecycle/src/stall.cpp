@@ -21,20 +21,20 @@ constexpr std::chrono::minutes warned_again{30};
 
 struct Cause {
     std::string_view reason = {};
-    std::chrono::seconds lasts{0};  // before it is reported
+    std::chrono::seconds lasts{0};  // from its beginning to the report
     std::string message = {};
-    bool is_of_start = false;                    // events say more
-    std::chrono::seconds without_event = lasts;  // as `lasts`, where none is about it
-    bool warns = true;                           // it has no events of its own
-    bool begins = false;                         // now, whatever was before
+    bool is_of_start = false;                    // the message is the newest event's text, if there is one
+    std::chrono::seconds without_event = lasts;  // the same limit while no event gives the reason
+    bool warns = true;                           // report_error() sends no events about it
+    bool begins = false;                         // starts now, even if the same cause was present before
 };
 
 struct Verdict {
     std::optional<Cause> cause = {};
-    bool is_known = true;  // else: it is as it was
+    bool is_known = true;  // false: keep the stored state
 };
 
-// Jobs or Pods that are due, and which JobSet or its Jobs cannot create.
+// Returns the cause if JobSet or its Jobs cannot create the Jobs or Pods that are due.
 std::optional<Cause> missing_start(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || job_set->suspend || observed.job->suspend || job_set->meta.deletion) return std::nullopt;
@@ -67,22 +67,19 @@ Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, 
         return refused ? Verdict() : of_error(observed, failed->object, failed->error, now);
     }
     if (const auto* waiting = std::get_if<Waiting>(&outcome.result))
-        return {.cause = Cause{
-                    .reason = api::reason::waiting_for_pods,
-                    .lasts = wait_lasts,
-                    .message = "The JobSet takes a change once none of its pods is active: " + waiting->why}};
+        return {.cause = Cause{.reason = api::reason::waiting_for_pods,
+                               .lasts = wait_lasts,
+                               .message = describe(*waiting)}};
     if (const auto* waiting = std::get_if<WaitingForClaim>(&outcome.result))
-        return {.cause = Cause{
-                    .reason = api::reason::waiting_for_deletion,
-                    .lasts = wait_lasts,
-                    .message = waiting->claim + " is being deleted; the JobSet is created once it is gone"}};
+        return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
+                               .lasts = wait_lasts,
+                               .message = describe(*waiting)}};
     if (!std::holds_alternative<Done>(outcome.result) || !run.build) return {};
     if (run.job_set == JobSetAction::wait_until_gone)
-        return {.cause =
-                    Cause{.reason = api::reason::waiting_for_deletion,
-                          .lasts = wait_lasts,
-                          .message = "The JobSet is being deleted; it is created again once it is gone"}};
-    // No event may come of it.
+        return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
+                               .lasts = wait_lasts,
+                               .message = std::string(job_set_being_deleted)}};
+    // A new JobSet may cause no watch event, so its timer starts with this write.
     if (run.job_set == JobSetAction::create && outcome.job_set_written && !observed.job->suspend)
         return {.cause = Cause{.reason = api::reason::jobs_not_created,
                                .lasts = start_lasts,
@@ -107,8 +104,8 @@ bool has_lasted(const Stall& stall, const Cause& cause, api::Time now) {
     return now - stall.since >= cause.lasts;
 }
 
-// Whether this reconcile reads live what it reports: events once a minute, and all before the first report,
-// since caches may be old.
+// Returns whether this reconcile determines the text on a live view: for events once a minute, and for every
+// cause before its first report, since caches may be old.
 bool looks(const Observed& observed, const Stall& stall, const Cause& cause, api::Time now) {
     const bool is_stated = stated(observed, cause);
     if (!is_stated && !has_lasted(stall, cause, now)) return false;
@@ -193,7 +190,7 @@ bool wants_events(const Observed& observed, const Decision& decision, const Outc
 
 namespace {
 
-// Of a cause that reconciles meet. Returns whether `Stalled` has it now.
+// Reports a cause that this reconcile has found. Returns whether `Stalled` has it.
 bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause& cause,
                   const Outcome& outcome, api::Time now) {
     const api::Condition* said = stated(observed, cause);
@@ -209,9 +206,9 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
         conclusion.retry_state.stall = stall;
         return false;
     }
-    // What was stated before a restart had its event then.
+    // The process that stored the condition has sent its event.
     if (said && !stall.warned) stall.warned = now;
-    // An event expires while what it says is still so, and that events cannot be read says less than one.
+    // An event expires while its cause lasts. "Events cannot be read" replaces no event's text.
     const auto is_unread = [](const std::string& text) { return text.find(events_unread) != text.npos; };
     const bool was_unread = said && is_unread(said->message);
     const bool says_more = has_event(outcome) && (!said || !is_unread(*outcome.start_events));
@@ -225,7 +222,7 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     return true;
 }
 
-// Said once.
+// Reports missing progress, with an event only when the condition is set. Returns whether `Stalled` has it.
 bool report_no_progress(Conclusion& conclusion, const Observed& observed, api::Time now) {
     auto text = progress_stall(observed, now);
     if (!text) return false;
@@ -248,12 +245,11 @@ void report_resumed_progress(Conclusion& conclusion, const Observed& observed) {
 
 }  // namespace
 
-// Causes in the order in which one of several gives the reason: at most one of those that reconciles meet
-// holds at a time, and no progress is the last one.
+// A reconcile finds at most one cause. It takes precedence over missing progress.
 void report_stall(Conclusion& conclusion, const Observed& observed, const Decision& decision,
                   const Outcome& outcome, api::Time now) {
     const auto* run = std::get_if<Run>(&decision);
-    // Another decision follows.
+    // After StoreTransition this reconcile decides again.
     const bool stores = std::holds_alternative<StoreTransition>(decision);
     if (!run && !stores) return;
     const Verdict verdict = run ? after(*run, observed, outcome, now) : Verdict{.is_known = false};

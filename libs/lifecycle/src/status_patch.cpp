@@ -3,7 +3,7 @@
 namespace lifecycle {
 namespace {
 
-// A merge patch removes a member by null, and else leaves it.
+// A merge patch removes a member that is null, and leaves a member that it does not have.
 api::Json patch_of(const api::RunPolicy& from, const api::RunPolicy& to) {
     api::Json patch = api::to_json_tree(to);
     const api::Json before = api::to_json_tree(from);
@@ -22,7 +22,7 @@ void add_time(api::Json& status, std::string_view name, const std::optional<api:
 api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
     api::Json status = api::Json::object();
     if (conclusion.conditions != job.conditions) {
-        // An empty list, not null: a status without any member would be refused.
+        // An empty list, since the API server would refuse a status without any member.
         api::Json& list = status["conditions"] = api::Json::array();
         for (const api::Condition& condition : conclusion.conditions)
             list.push_back(api::to_json_tree(condition));
@@ -30,10 +30,9 @@ api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
     if (conclusion.jobs_status != job.jobs_status)
         status["jobsStatus"] = api::to_json_tree(conclusion.jobs_status);
     if (conclusion.run_policy != job.run_policy)
-        status["runPolicy"] =
-            conclusion.run_policy
-                ? patch_of(job.run_policy.value_or(api::RunPolicy()), *conclusion.run_policy)
-                : api::Json();
+        status["runPolicy"] = conclusion.run_policy ? patch_of(job.run_policy.value_or(api::RunPolicy()),
+                                                               *conclusion.run_policy)
+                                                    : api::Json();
     add_time(status, "startTime", job.start_time, conclusion.start_time);
     add_time(status, "completionTime", job.completion_time, conclusion.completion_time);
     if (conclusion.restarts.all != job.restarts.all) status["restarts"] = conclusion.restarts.all;

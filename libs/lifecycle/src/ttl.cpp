@@ -10,12 +10,12 @@ namespace lifecycle {
 
 namespace {
 
-// MultiKueue would dispatch a job again whose copy goes before its manager has seen the end; it deletes the
-// copy itself.
+// MultiKueue deletes the copy of a job itself. If the copy disappeared before the manager cluster has seen
+// the end, MultiKueue would dispatch the job again.
 bool may_expire(const api::TrainJob& job) {
     if (job.meta.deletion || job.is_multikueue_copy) return false;
     const bool is_dispatched = job.managed_by == api::managed_by_multikueue;
-    return is_ours(job) || (is_dispatched && job.ttl_seconds_after_finished);
+    return is_managed_here(job) || (is_dispatched && job.ttl_seconds_after_finished);
 }
 
 }  // namespace
@@ -23,11 +23,11 @@ bool may_expire(const api::TrainJob& job) {
 bool ttl_matters(const Observed& observed) {
     if (!observed.job || !may_expire(*observed.job)) return false;
     const api::JobSet* job_set = own_job_set(observed);
-    const bool is_about_to_end = is_ours(*observed.job) && job_set && job_set->finished;
+    const bool is_about_to_end = is_managed_here(*observed.job) && job_set && job_set->finished;
     return api::terminal_condition(*observed.job) || is_about_to_end;
 }
 
-// docs/design/lifecycle.md#the-time-to-live.
+// docs/design/lifecycle.md#the-time-to-live has the reasons.
 std::optional<std::int64_t> ttl_policy(const api::TrainJob& job, const api::RunPolicy* began_with,
                                        const api::RunPolicy* live) {
     if (job.ttl_seconds_after_finished) return job.ttl_seconds_after_finished;

@@ -19,7 +19,7 @@ struct Withdrawn {
     std::string hash;
 };
 
-// Of one replicated job.
+// Collects the withdrawn entries of one replicated job.
 class Comparison {
 public:
     Comparison(std::string_view job, std::string path, std::vector<Withdrawn>& found)
@@ -54,7 +54,7 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
     api::NamedItems wanted_jobs;
     for (std::size_t i = 0; i < live_jobs.items().size(); ++i) {
-        // One that is missing altogether is refused by the API server.
+        // The API server refuses an apply that lacks a replicated job.
         const std::string_view name = live_jobs[i]["name"].as_string();
         const api::Json* job = wanted_jobs.find(wanted["spec"]["replicatedJobs"], name);
         if (!job) continue;
@@ -106,7 +106,7 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
         const api::Json& as_built = pod_template(job)["spec"];
         if (!live_job) continue;
         const api::Json& there = pod_template(*live_job)["spec"];
-        // A field that we do not send at all is left to them by the apply.
+        // A field that is not sent at all stays as the others have it.
         api::Json selector = as_built["nodeSelector"], tolerations = api::Json::array();
         if (!selector.empty()) {
             {
@@ -146,7 +146,7 @@ api::Json with_withdrawn(api::Json wanted, const api::Json& live, bool withdraws
     for (const std::string& hash : noted) note += (note.empty() ? "" : " ") + hash;
     api::Json& annotations = wanted["metadata"]["annotations"];
     annotations[api::withdrawn_annotation] = std::move(note);
-    // How often Jobs were made anew counts for what was withdrawn until then.
+    // The count of replacements stays if no entry was withdrawn since.
     const api::Json& count = live["metadata"]["annotations"][api::replacements_annotation];
     if (!count.is_null() && std::includes(before.begin(), before.end(), noted.begin(), noted.end()))
         annotations[api::replacements_annotation] = count;

@@ -194,7 +194,7 @@ TEST_CASE("what an event of a runtime takes does not grow with the TrainJobs of 
     CHECK(seconds_with(6'000) < 2 * few + 0.05);
 }
 
-TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes no other") {
+TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it enqueues no other") {
     Enqueued enqueued;
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
     sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
@@ -423,7 +423,7 @@ TEST_CASE(
     CHECK(bytes() == 301'000);
 }
 
-TEST_CASE("a JobSet of another owner wakes the TrainJob of its name when it comes and when it goes") {
+TEST_CASE("a JobSet of another owner enqueues the TrainJob of its name when it comes and when it goes") {
     Enqueued enqueued;
     sink(enqueued.cache.train_jobs())
         .upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
@@ -462,7 +462,7 @@ TEST_CASE("each TrainJob sees its runtime as it is now") {
     CHECK(text("ClusterTrainingRuntime", "torch") == "none");
 }
 
-TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for gone") {
+TEST_CASE("a JobSet that loses its owner enqueues the TrainJob, which takes it for gone") {
     Enqueued enqueued;
     sink(enqueued.cache.train_jobs())
         .upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
@@ -477,7 +477,7 @@ TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for 
     CHECK(enqueued.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
 }
 
-TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in it") {
+TEST_CASE("a list of JobSets enqueues the unfinished TrainJobs whose own is not in it") {
     Enqueued enqueued;
     const auto submit = [&](const char* name, const char* status) {
         Json job = train_job("ClusterTrainingRuntime", "torch");
@@ -506,7 +506,7 @@ TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in 
     CHECK(enqueued.take() == std::vector<std::string>{"ns/gone"});
 }
 
-TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in it") {
+TEST_CASE("a list of PodGroups enqueues the suspended TrainJobs that have none in it") {
     Enqueued enqueued;
     const auto submit = [&](const char* name, bool suspend, const char* condition) {
         Json job = train_job("ClusterTrainingRuntime", "torch");
@@ -532,7 +532,7 @@ TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in i
     }
 }
 
-TEST_CASE("a list of PodGroups wakes no suspended TrainJob whose runtime wants none of that kind") {
+TEST_CASE("a list of PodGroups enqueues no suspended TrainJob whose runtime wants none of that kind") {
     Enqueued enqueued;
     const std::pair<const char*, const char*> policies[] = {
         {"coscheduled", R"({"coscheduling":{}})"}, {"volcanic", R"({"volcano":{}})"}, {"plain", "null"}};
@@ -591,7 +591,7 @@ TEST_CASE("caches of some namespaces know of each by itself") {
         CHECK(!cache.synced("b"));
         CHECK(!cache.synced("c"));
     }
-    SECTION("a list wakes those of its namespace") {
+    SECTION("a list enqueues those of its namespace") {
         Json job = train_job("ClusterTrainingRuntime", "torch");
         job["spec"]["suspend"] = true;
         job["status"] = object(R"({"conditions":[{"type":"Created","status":"True"}]})");
@@ -604,7 +604,7 @@ TEST_CASE("caches of some namespaces know of each by itself") {
         list(sink(enqueued.volcano(), "b"));
         CHECK(enqueued.take() == std::vector<std::string>{"b/job"});
     }
-    SECTION("a cluster's runtime wakes those of all") {
+    SECTION("a cluster's runtime enqueues those of all") {
         const Json job = train_job("ClusterTrainingRuntime", "torch");
         for (const char* ns : {"a", "b"}) sink(cache.train_jobs(), ns).upsert({ns, "job"}, "1", job);
         enqueued.take();
@@ -614,25 +614,25 @@ TEST_CASE("caches of some namespaces know of each by itself") {
     }
 }
 
-TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its scheduler says of it") {
+TEST_CASE("what happens to the PodGroup of a TrainJob enqueues it, but not what its scheduler says of it") {
     Enqueued enqueued;
     const char* const group_text =
         R"({"metadata":{"name":"job","namespace":"ns","uid":"g1","generation":1,"ownerReferences":[
         {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true}]}})";
     for (auto* store : {&enqueued.coscheduling(), &enqueued.volcano()}) {
-        const auto wakes = [&](const char* version, void (*change)(Json & metadata)) {
+        const auto enqueues = [&](const char* version, void (*change)(Json & metadata)) {
             Json group = object(group_text);
             change(group["metadata"]);
             sink(*store).upsert({"ns", "job"}, version, group);
             return !enqueued.take().empty();
         };
-        CHECK(wakes("5", [](Json&) {}));
-        CHECK_FALSE(wakes("6", [](Json& metadata) { metadata["resourceVersion"] = "6"; }));  // its status
-        CHECK(wakes("7", [](Json& metadata) { metadata["generation"] = 2; }));
-        CHECK(wakes("8", [](Json& metadata) { metadata["uid"] = "g2"; }));
-        CHECK(wakes("9", [](Json& metadata) { metadata.erase("ownerReferences"); }));
-        CHECK_FALSE(wakes("10", [](Json& metadata) { metadata.erase("ownerReferences"); }));
-        CHECK(wakes("11", [](Json&) {}));
+        CHECK(enqueues("5", [](Json&) {}));
+        CHECK_FALSE(enqueues("6", [](Json& metadata) { metadata["resourceVersion"] = "6"; }));  // its status
+        CHECK(enqueues("7", [](Json& metadata) { metadata["generation"] = 2; }));
+        CHECK(enqueues("8", [](Json& metadata) { metadata["uid"] = "g2"; }));
+        CHECK(enqueues("9", [](Json& metadata) { metadata.erase("ownerReferences"); }));
+        CHECK_FALSE(enqueues("10", [](Json& metadata) { metadata.erase("ownerReferences"); }));
+        CHECK(enqueues("11", [](Json&) {}));
         CHECK(store->find({"ns", "job"})->object.bytes().empty());
         sink(*store).remove({"ns", "job"}, "12");
         CHECK(enqueued.take() == std::vector<std::string>{"ns/job"});

@@ -106,7 +106,7 @@ TEST_CASE("what a reconcile has written brings no other reconcile, and what othe
     struct Row {
         const char* name;
         void (*act)(Shop& shop);
-        std::uint64_t passes;  // that follow
+        std::uint64_t reconciles;  // that follow
     };
     const auto change = [](Shop& shop, const kube::Resource& resource, const api::ObjectKey& key) {
         shop.server.edit(resource, key,
@@ -152,7 +152,7 @@ TEST_CASE("what a reconcile has written brings no other reconcile, and what othe
             row.act(shop);
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->reconciles_started() == 1 + row.passes);
+            CHECK(shop.controller->reconciles_started() == 1 + row.reconciles);
         }
         DYNAMIC_SECTION("after it was shown: " << row.name) {
             Shop shop;
@@ -165,7 +165,7 @@ TEST_CASE("what a reconcile has written brings no other reconcile, and what othe
             row.act(shop);
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->reconciles_started() == 1 + row.passes);
+            CHECK(shop.controller->reconciles_started() == 1 + row.reconciles);
         }
         DYNAMIC_SECTION("before its end: " << row.name) {
             Shop shop;
@@ -180,7 +180,7 @@ TEST_CASE("what a reconcile has written brings no other reconcile, and what othe
             shop.time.run_for(5s);
             shop.server.show(shop.cache);
             shop.time.run_for(1s);  // a deferred reconcile is due before
-            CHECK((shop.controller->reconciles_started() > 1) == (row.passes > 0));
+            CHECK((shop.controller->reconciles_started() > 1) == (row.reconciles > 0));
         }
     }
 }
@@ -219,8 +219,8 @@ TEST_CASE("the deadline is kept although nothing but a job's own writes has been
 TEST_CASE(
     "a job ends with the second of its deadline, although its reconcile was in the middle of a second") {
     Shop shop;
-    shop.on_pass = [&] { shop.server.now = std::chrono::floor<std::chrono::seconds>(shop.time.wall()); };
-    shop.on_pass();
+    shop.on_reconcile = [&] { shop.server.now = std::chrono::floor<std::chrono::seconds>(shop.time.wall()); };
+    shop.on_reconcile();
     shop.submit("job");
     shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
     shop.time.run_for(700ms);
@@ -300,20 +300,20 @@ TEST_CASE("a lease that lapsed and came back without a word is noticed within a 
 
 TEST_CASE("an exception in a reconcile is counted, logged and followed by another try") {
     Shop shop;
-    int passes = 0;
+    int reconciles = 0;
     SECTION("in the middle of it") {
-        shop.on_pass = [&] {
-            if (++passes == 1) throw std::runtime_error("out of luck");
+        shop.on_reconcile = [&] {
+            if (++reconciles == 1) throw std::runtime_error("out of luck");
         };
     }
     SECTION("that is no std::exception") {
-        shop.on_pass = [&] {
-            if (++passes == 1) throw 42;
+        shop.on_reconcile = [&] {
+            if (++reconciles == 1) throw 42;
         };
     }
     SECTION("when its result is taken down") {
-        shop.on_pass = [&] { ++passes; };
-        // The last request of a reconcile; what follows is the worker's look at the clock.
+        shop.on_reconcile = [&] { ++reconciles; };
+        // The last request of a reconcile; what follows is the controller's look at the clock.
         shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
             const bool is_first = shop.clock.broken_down == 0;
             if (is_first && request.target.find("/status") != std::string::npos) shop.clock.breakdowns = 1;
@@ -326,10 +326,10 @@ TEST_CASE("an exception in a reconcile is counted, logged and followed by anothe
     CHECK_THAT(shop.lines, Catch::Contains("pass failed with an exception") && Catch::Contains("ns/job"));
     CHECK_THAT(shop.metrics.expose(), Catch::Contains("signalbox_reconciles_total{result=\"exception\"} 1"));
     CHECK(!shop.ended);
-    const int before = passes;
+    const int before = reconciles;
     shop.server.show(shop.cache);
     shop.time.run_for(1s);
-    CHECK(passes > before);
+    CHECK(reconciles > before);
     CHECK(shop.has_job_set("job"));
 }
 
@@ -368,9 +368,9 @@ TEST_CASE("a new TrainJob does not inherit the backoff of another one that had i
     CHECK(tries >= 4);  // at once, and then after 1, 2 and 4 s
 }
 
-TEST_CASE("what not even the end of a reconcile can handle ends the worker, loudly") {
+TEST_CASE("a failure that the end of a reconcile cannot handle ends the controller with an error") {
     Shop shop;
-    shop.on_pass = [&] { shop.clock.breakdowns = 2; };
+    shop.on_reconcile = [&] { shop.clock.breakdowns = 2; };
     shop.submit("job");
     shop.server.show(shop.cache);
     shop.settle();
@@ -438,7 +438,7 @@ TEST_CASE("draining waits for no reconcile once the lease is lost: none of them 
     }
 }
 
-TEST_CASE("no reconcile outlives the worker") {
+TEST_CASE("no reconcile outlives the controller") {
     Shop shop;
     shop.delay = 24h;
     shop.submit("stuck");
@@ -448,7 +448,7 @@ TEST_CASE("no reconcile outlives the worker") {
     SECTION("that is cancelled without having been drained") { shop.stop(); }
     SECTION("that breaks down") {
         shop.delay = 0s;
-        shop.on_pass = [&] { shop.clock.breakdowns = 2; };
+        shop.on_reconcile = [&] { shop.clock.breakdowns = 2; };
         shop.submit("other");
         shop.server.show(shop.cache);
         shop.settle();
@@ -457,7 +457,7 @@ TEST_CASE("no reconcile outlives the worker") {
     CHECK(shop.in_flight == 0);
 }
 
-TEST_CASE("what passes bring about, and why there will be more of them, is counted") {
+TEST_CASE("what reconciles bring about, and why there will be more of them, is counted") {
     Shop shop;
     const auto reported = [&](const std::string& line) {
         return shop.metrics.expose().find("\n" + line + "\n") != std::string::npos;

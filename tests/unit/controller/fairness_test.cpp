@@ -112,7 +112,7 @@ TEST_CASE("large TrainJobs are worked on one after the other, and small ones mea
     CHECK(shop.in_flight == 1 + 3);
 }
 
-TEST_CASE("of passes that read large snapshots one at a time holds them, and each is done in the end") {
+TEST_CASE("of reconciles that read large snapshots one at a time holds them, and each is done in the end") {
     Shop shop({}, 16);
     const auto ns_of = [](int i) { return "tenant-" + std::to_string(i); };
     for (int i = 0; i < 4; ++i) shop.submit("job", ns_of(i));

@@ -1,4 +1,4 @@
-// What whole passes make of the cases of tests/data/build: all of their want.json.
+// Whole reconciles write what the want.json of each case of tests/data/build says.
 #include <map>
 
 #include "build_case.hpp"
@@ -17,9 +17,9 @@ const kube::Resource& resource_of(const Json& object) {
     return *known;
 }
 
-void pass(Life& life, const api::ObjectKey& of) {
+void reconcile(Life& life, const api::ObjectKey& of) {
     life.server.show(life.cache);
-    const auto run = [&]() -> kube::Task<> { co_await life.passes.run(of, {}); };
+    const auto run = [&]() -> kube::Task<> { co_await life.reconciler.run(of, {}); };
     boost::asio::co_spawn(life.context, run(), boost::asio::detached);
     life.context.restart();
     life.context.run();
@@ -68,7 +68,7 @@ std::optional<std::string> error_in(const Json& status) {
     return std::nullopt;
 }
 
-// All that passes over a case do until there is nothing left to do.
+// Reconciles a case until nothing is left to do, and returns all that was done.
 Json outcome_of(const BuildCase& c) {
     Life life(runtime::make_pipeline(c.features));
     life.server.restore(train_jobs, c.train_job);
@@ -82,7 +82,7 @@ Json outcome_of(const BuildCase& c) {
     };
     constexpr int enough = 4;
     for (int i = 0; i < enough; ++i) {
-        pass(life, c.job.meta.key());
+        reconcile(life, c.job.meta.key());
         life.server.collect_garbage();
     }
 
@@ -101,7 +101,7 @@ Json outcome_of(const BuildCase& c) {
 
 }  // namespace
 
-TEST_CASE("passes do what want.json says: objects or an error, status, patches, deletions", "[golden]") {
+TEST_CASE("reconciles do what want.json says: objects or an error, status, patches, deletions", "[golden]") {
     for (const BuildCase& c : all_build_cases()) DYNAMIC_SECTION(c.name) {
             golden::check(c.folder / "want.json", outcome_of(c));
         }

@@ -18,7 +18,7 @@ struct WithErrors : Shop {
     const kube::SteadyTime began_at = time.now();
 
     WithErrors() {
-        on_pass = [this] { server.now = began + std::chrono::floor<std::chrono::seconds>(elapsed()); };
+        on_reconcile = [this] { server.now = began + std::chrono::floor<std::chrono::seconds>(elapsed()); };
         submit("job");
     }
     kube::SteadyTime::duration elapsed() const { return time.now() - began_at; }

@@ -59,7 +59,7 @@ struct Life {
     controller::Cache cache{[](const api::ObjectKey&, const controller::Change&) {}, namespaces, pipeline};
     int changes = 0;  ///< of what all TrainJobs have in common
     controller::SharedObjects shared{time, [this] { ++changes; }};
-    controller::Reconciler passes{
+    controller::Reconciler reconciler{
         server, cache, events, log, [this] { return server.now; }, {}, {pipeline, shared}};
     bool frozen = false;
 
@@ -69,10 +69,10 @@ struct Life {
         server.put(train_jobs, api::parse_json(job_text).value());
     }
 
-    controller::ReconcileResult pass() {
+    controller::ReconcileResult reconcile() {
         if (!frozen) server.show(cache);
         controller::ReconcileResult report;
-        const auto run = [&]() -> kube::Task<> { report = co_await passes.run(key, {}); };
+        const auto run = [&]() -> kube::Task<> { report = co_await reconciler.run(key, {}); };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();

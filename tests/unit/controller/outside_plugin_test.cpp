@@ -21,7 +21,7 @@ kube::Sink& sink_of(const Cache::OwnedKind& kind) { return kind.objects->partiti
 
 TEST_CASE("a plugin from outside builds an object of its own kind, and the environment", "[plugins]") {
     Relayed life;
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     REQUIRE(life.relay());
     CHECK((*life.relay())["spec"]["class"] == "fast");
@@ -33,10 +33,10 @@ TEST_CASE("a plugin from outside builds an object of its own kind, and the envir
 TEST_CASE("the object of a plugin from outside is corrected while the job is suspended", "[plugins]") {
     Relayed life;
     life.set_suspend(true);
-    life.pass();
-    life.pass();
+    life.reconcile();
+    life.reconcile();
     life.server.edit(relays, key, [](Json& relay) { relay["spec"]["class"] = "slow"; });
-    life.pass();
+    life.reconcile();
     CHECK((*life.relay())["spec"]["class"] == "fast");
 }
 
@@ -45,18 +45,18 @@ TEST_CASE("an object of another owner is not taken for a plugin from outside", "
     life.server.put(relays, api::parse_json(R"({"apiVersion": "example.com/v1", "kind": "Relay",
         "metadata": {"name": "job", "namespace": "ns"}, "spec": {"class": "slow"}})")
                                 .value());
-    life.pass();
+    life.reconcile();
     CHECK(life.message("Created") == "Relay ns/job exists already and does not belong to this TrainJob");
     CHECK((*life.relay())["spec"]["class"] == "slow");
 }
 
 TEST_CASE("a plugin from outside adds its condition", "[plugins]") {
     Relayed life;
-    life.pass();
-    life.pass();
+    life.reconcile();
+    life.reconcile();
     CHECK(life.condition("RelayReady") == "False/Starting");
     life.server.edit(relays, key, [](Json& relay) { relay["status"]["ready"] = true; });
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("RelayReady") == "True/Serving");
 }
 

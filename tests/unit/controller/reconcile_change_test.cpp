@@ -23,7 +23,7 @@ struct WithClaims : Life {
             runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = api::parse_json(claims).value();
         });
         set_suspend(true);
-        pass();
+        reconcile();
         Json filled = job_set();
         filled["spec"]["volumeClaimPolicies"] = api::parse_json(claims_with_defaults).value();
         server.restore(job_sets, std::move(filled));
@@ -45,7 +45,7 @@ struct WithForeignLabel : Life {
     WithForeignLabel() {
         set_suspend(true);
         set_in_job("runtimePatches", label_patch());
-        pass();
+        reconcile();
         server.edit(job_sets, key, [](Json& job_set) {
             labels(job_set)["foreign"] = "x";
             job_set["status"]["replicatedJobsStatus"] =
@@ -104,7 +104,7 @@ Json with_backoff_limit(const Life& life) {
 TEST_CASE("a job whose volume claims were given defaults can be resumed") {
     WithClaims life;
     life.set_suspend(false);
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     CHECK(life.job_set()["spec"]["volumeClaimPolicies"] == api::parse_json(claims_with_defaults).value());
@@ -114,10 +114,10 @@ TEST_CASE("a JobSet that never ran is made anew although its volume claims go wi
     WithClaims life;
     life.ask_for_more();
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     life.server.collect_garbage();
     CHECK_FALSE(life.server.find(job_sets, key));
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -126,12 +126,12 @@ TEST_CASE("a JobSet that never ran is made anew although its volume claims go wi
 TEST_CASE("a JobSet that has run keeps its volume claims, and the TrainJob says what stands in the way") {
     WithClaims life;
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     life.ask_for_more();
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
@@ -152,14 +152,14 @@ TEST_CASE(
         life.server.apply(job_sets, theirs);
         if (after_a_change) {
             life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
-            life.pass();
+            life.reconcile();
             CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
             CHECK(api::is_applied_by_us(life.job_set()));
         }
         life.ask_for_more();
-        life.pass();
+        life.reconcile();
         life.server.collect_garbage();
-        life.pass();
+        life.reconcile();
         REQUIRE(life.server.find(job_sets, key));
         // What was changed before we have seen it looks like what the original builds otherwise.
         CHECK(life.condition("Created") ==
@@ -175,7 +175,7 @@ TEST_CASE("a JobSet that was resumed meanwhile is not suspended again by a chang
     life.frozen = true;
     life.set_suspend(false);
     life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["suspend"] = false; });
-    life.pass();
+    life.reconcile();
     for (const std::string& write : life.server.take_writes()) CHECK(write != "PATCH " + job_set_path);
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
 }
@@ -183,7 +183,7 @@ TEST_CASE("a JobSet that was resumed meanwhile is not suspended again by a chang
 TEST_CASE("a label that a user put on a suspended JobSet is no reason to make it anew") {
     WithForeignLabel life;
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     for (const std::string& write : life.server.take_writes()) CHECK(write != "DELETE " + job_set_path);
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
@@ -196,14 +196,14 @@ TEST_CASE("a label of ours that is withdrawn is one, also next to a user's") {
         job["spec"].erase("runtimePatches");
         job["spec"]["suspend"] = false;
     });
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK((*life.server.find(jobs, child_key))["metadata"].contains("deletionTimestamp"));
     // Once its Pods are gone; and JobSet's answer to that.
     life.server.erase(jobs, child_key);
     life.server.put(jobs, life.child(R"({"foreign": "x"})"));
-    life.pass();
+    life.reconcile();
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     Json stored = life.job_set();
     CHECK(WithForeignLabel::labels(stored) == Json::object({{"foreign", "x"}}));
@@ -216,7 +216,7 @@ TEST_CASE("a Job that runs or has changed since is not deleted for what was with
     life.server.put(jobs, life.child(R"({"ours": "y"})"));
     life.server.edit(jobs, child_key, [](Json& job) { job["spec"]["suspend"] = false; });
     life.set_in_job("runtimePatches", Json::array());
-    life.pass();
+    life.reconcile();
     CHECK(life.server.find(jobs, child_key));
     CHECK(api::parse_meta(life.job_set()).uid == life.uid);
 }
@@ -225,15 +225,15 @@ TEST_CASE("a JobSet that the webhook has changed is ours as it is") {
     Life life;
     life.set_in_runtime("template", with_rule(life));
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     const std::string uid = api::parse_meta(life.job_set()).uid;
     CHECK(rule_of(life.job_set())["name"] == Json("failurePolicyRule0"));
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{});
     life.set_in_job("runtimePatches", WithForeignLabel::label_patch());
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     CHECK(api::parse_meta(life.job_set()).uid == uid);
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -254,7 +254,7 @@ TEST_CASE("a JobSet of which the cluster always makes something else is made ane
     };
     life.set_in_runtime("template", with_backoff_limit(life));
     for (int i = 0; i < 20; ++i) {
-        life.pass();
+        life.reconcile();
         life.server.collect_garbage();
     }
     CHECK(deletions == 3);
@@ -267,26 +267,26 @@ TEST_CASE("a JobSet of which the cluster always makes something else is made ane
 TEST_CASE("a JobSet stays while a new one would be refused") {
     Life life;
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     life.server.admit_create = [](const model::Kind& kind, const Json&) -> std::optional<model::Reply> {
         if (kind.kind != "JobSet") return std::nullopt;
         return model::failure(403, "Forbidden", "exceeded quota: few");
     };
     life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.message("Created").find("which would be refused: exceeded quota") != std::string::npos);
     life.server.admit_create = {};
-    life.pass();
+    life.reconcile();
     CHECK(life.job_set()["metadata"].contains("deletionTimestamp"));
 }
 
 TEST_CASE("a JobSet is made anew where the quota of JobSets is exactly full, as it makes the room itself") {
     Life life;
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     const std::string old = api::parse_meta(life.job_set()).uid;
     life.server.admit_create = [&](const model::Kind& kind, const Json&) -> std::optional<model::Reply> {
         if (kind.kind != "JobSet" || !life.server.find(job_sets, key)) return std::nullopt;
@@ -297,11 +297,11 @@ TEST_CASE("a JobSet is made anew where the quota of JobSets is exactly full, as 
             "count/jobsets.jobset.x-k8s.io=1");
     };
     life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
-    life.pass();
+    life.reconcile();
     CHECK(life.job_set()["metadata"].contains("deletionTimestamp"));
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     life.server.erase(job_sets, key);
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK(api::parse_meta(life.job_set()).uid != old);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -310,13 +310,13 @@ TEST_CASE("a JobSet is made anew where the quota of JobSets is exactly full, as 
 TEST_CASE("a JobSet of which Jobs have finished is not made anew") {
     Life life;
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     life.server.edit(job_sets, key, [](Json& job_set) {
         job_set["status"]["replicatedJobsStatus"] =
             api::parse_json(R"([{"name": "node", "succeeded": 1}])").value();
     });
     life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
     CHECK(life.message("Created").find("containers[0].image: must not change in a JobSet: the change needs "
@@ -340,16 +340,16 @@ TEST_CASE("a JobSet that is gone is built with the claims that it has left") {
                          .value();
         if (of_another) claim["metadata"].erase("labels");
         life.server.put(kube::resources::volume_claims, claim);
-        life.pass();
+        life.reconcile();
         CHECK(life.condition("Created") ==
               (of_another ? "False/JobsCreationFailed" : "True/JobsCreationSucceeded"));
         if (of_another) continue;
         const Json& policy = life.job_set()["spec"]["volumeClaimPolicies"][std::size_t{0}];
         CHECK(policy["templates"][std::size_t{0}]["spec"]["volumeName"] == Json("pv-1"));
         life.set_suspend(true);
-        life.pass();
+        life.reconcile();
         life.set_suspend(false);
-        life.pass();
+        life.reconcile();
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     }
 }
@@ -367,17 +367,17 @@ TEST_CASE("what another release builds of the same is no reason for a new JobSet
     };
     Life life;
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     const std::string uid = api::parse_meta(life.job_set()).uid;
     life.pipeline.insert(life.pipeline.begin(), std::make_unique<Later>());
-    life.pass();
+    life.reconcile();
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     CHECK(api::parse_meta(life.job_set()).uid == uid);
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     // A new JobSet of it is of the new release.
     life.server.erase(job_sets, key);
-    life.pass();
+    life.reconcile();
     CHECK(to_json(life.job_set()).find("LATER") != std::string::npos);
 }
 

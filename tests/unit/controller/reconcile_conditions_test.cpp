@@ -50,26 +50,26 @@ std::optional<api::Error> no_weather(const kube::Request& request) {
 
 TEST_CASE("a plugin's conditions are written with the status, and follow what it sees", "[conditions]") {
     Life life(with_weather());
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("SkyKnown") == "False/JobSetIsMissing");
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 
     life.server.put(config_maps, weather("blue"));
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("SkyKnown") == "True/JobSetIsThere");
     CHECK(life.message("SkyKnown") == "blue");
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{});
 }
 
 TEST_CASE("a plugin cannot write the conditions of a job's life", "[conditions]") {
     Life life(with_weather());
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Failed").empty());
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     life.finish_job_set();
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Failed").empty());
     CHECK(life.condition("Complete") == "True/AllJobsCompleted");
 }
@@ -77,7 +77,7 @@ TEST_CASE("a plugin cannot write the conditions of a job's life", "[conditions]"
 TEST_CASE("what a plugin cannot see holds up neither the end of a job nor its deadline", "[conditions]") {
     for (const bool late : {false, true}) {
         Life life(with_weather());
-        life.pass();
+        life.reconcile();
         life.server.refuse_read = no_weather;
         if (late) {
             life.set_in_job("activeDeadlineSeconds", 60);
@@ -85,7 +85,7 @@ TEST_CASE("what a plugin cannot see holds up neither the end of a job nor its de
         } else {
             life.finish_job_set();
         }
-        CHECK(life.pass().error);
+        CHECK(life.reconcile().error);
         CHECK(life.condition(late ? "Failed" : "Complete") ==
               (late ? "True/DeadlineExceeded" : "True/AllJobsCompleted"));
     }
@@ -94,16 +94,16 @@ TEST_CASE("what a plugin cannot see holds up neither the end of a job nor its de
 TEST_CASE("what a plugin cannot see holds up nothing but its conditions", "[conditions]") {
     Life life(with_weather());
     life.server.refuse_read = no_weather;
-    life.pass();
+    life.reconcile();
     CHECK(life.server.find(job_sets, key) != nullptr);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     CHECK(life.condition("SkyKnown").empty());
-    const ReconcileResult report = life.pass();
+    const ReconcileResult report = life.reconcile();
     REQUIRE(report.error);
     CHECK(report.error->message == "try later");
     CHECK(report.requeue_after);
     life.server.refuse_read = {};
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("SkyKnown") == "False/JobSetIsThere");
 }
 

@@ -30,7 +30,7 @@ struct Waiting : Life {
                                   .http_status = 400};
             return std::nullopt;
         };
-        pass();
+        reconcile();
         requests.clear();
     }
     static std::string reason_in(const kube::Request& request) {
@@ -60,10 +60,10 @@ kube::Request delayed_creation(Waiting& life) {
         return api::Error{.code = api::Errc::unavailable, .message = "timeout"};
     };
     life.refuses = false;
-    life.pass();
+    life.reconcile();
     life.server.watch_requests = watch;
     life.refuses = true;
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     return delayed;
 }
@@ -94,7 +94,7 @@ Json image_of(const Json& job_set) {
 
 }  // namespace
 
-TEST_CASE("a JobSet that arrives after its TrainJob was corrected is built anew", "[pass]") {
+TEST_CASE("a JobSet that arrives after its TrainJob was corrected is built anew", "[reconcile]") {
     Waiting life;
     const kube::Request delayed = delayed_creation(life);
     correct(life);
@@ -105,20 +105,20 @@ TEST_CASE("a JobSet that arrives after its TrainJob was corrected is built anew"
         if (request.method != "DELETE") return std::nullopt;
         return api::Error{.code = api::Errc::unavailable, .message = "timeout"};
     };
-    life.pass();
+    life.reconcile();
     CHECK_FALSE(is_being_deleted(life.job_set()));
     life.server.refuse = {};
-    life.pass();
+    life.reconcile();
     CHECK(is_being_deleted(life.job_set()));
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     life.server.collect_garbage();
-    life.pass();
+    life.reconcile();
     CHECK(image_of(life.job_set()) == "second");
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
 TEST_CASE("a JobSet that arrives after its TrainJob was corrected stays where a new one would lose something",
-          "[pass]") {
+          "[reconcile]") {
     Waiting life;
     life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
         runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] =
@@ -127,7 +127,7 @@ TEST_CASE("a JobSet that arrives after its TrainJob was corrected stays where a 
     const kube::Request delayed = delayed_creation(life);
     correct(life);
     arrive(life, delayed);
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK_FALSE(is_being_deleted(life.job_set()));
     CHECK(image_of(life.job_set()) == "base");
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -138,44 +138,45 @@ TEST_CASE("a JobSet that arrives after its TrainJob was corrected stays where a 
     CHECK(std::any_of(life.log_lines.begin(), life.log_lines.end(), says_why));
 }
 
-TEST_CASE("a JobSet that arrives late stays if nothing was corrected meanwhile", "[pass]") {
+TEST_CASE("a JobSet that arrives late stays if nothing was corrected meanwhile", "[reconcile]") {
     Waiting life;
     arrive(life, delayed_creation(life));
-    life.pass();
+    life.reconcile();
     CHECK_FALSE(is_being_deleted(life.job_set()));
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     CHECK_FALSE(life.job()["status"]["jobsStatus"].empty());
 }
 
-TEST_CASE("a refused JobSet leaves its TrainJob open for a correction", "[pass]") {
+TEST_CASE("a refused JobSet leaves its TrainJob open for a correction", "[reconcile]") {
     Waiting life;
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
-    life.pass();
+    life.reconcile();
     CHECK(life.requests == Requests{"try"});
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
 }
 
-TEST_CASE("the status says that nothing can be corrected any more before the JobSet is made", "[pass]") {
+TEST_CASE("the status says that nothing can be corrected any more before the JobSet is made", "[reconcile]") {
     Waiting life;
     life.refuses = false;
     SECTION("where it can be tried") {}
     SECTION("where a webhook cannot be asked without effects") { life.takes_trials = false; }
-    life.pass();
+    life.reconcile();
     CHECK(life.requests == Requests{"try", "status JobsCreating", "create", "status JobsCreationSucceeded"});
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("a job that nothing has kept from its JobSet is not tried", "[pass]") {
+TEST_CASE("a job that nothing has kept from its JobSet is not tried", "[reconcile]") {
     Waiting life;
     life.refuses = false;
     life.server.erase(train_jobs, key);
     life.server.erase(config_maps, snapshot);
     life.server.put(train_jobs, api::parse_json(job_text).value());
-    life.pass();
+    life.reconcile();
     CHECK(life.requests == Requests{"create", "status JobsCreationSucceeded"});
 }
 
-TEST_CASE("a correction that comes before the status conflicts with it, and is what is built", "[pass]") {
+TEST_CASE("a correction that comes before the status conflicts with it, and is what is built",
+          "[reconcile]") {
     Waiting life;
     life.refuses = false;
     const auto watch = life.server.watch_requests;
@@ -188,15 +189,15 @@ TEST_CASE("a correction that comes before the status conflicts with it, and is w
         }
         return watch(request);
     };
-    CHECK(life.pass().error);
+    CHECK(life.reconcile().error);
     CHECK_FALSE(life.server.find(job_sets, key));
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
-    life.pass();
+    life.reconcile();
     const Json& job = std::as_const(life.job_set())["spec"]["replicatedJobs"][0];
     CHECK(job["template"]["spec"]["template"]["spec"]["containers"][0]["image"] == "second");
 }
 
-TEST_CASE("after a crash between the status and the JobSet the next reconcile makes it", "[pass]") {
+TEST_CASE("after a crash between the status and the JobSet the next reconcile makes it", "[reconcile]") {
     Waiting life;
     life.refuses = false;
     const auto watch = life.server.watch_requests;
@@ -208,16 +209,16 @@ TEST_CASE("after a crash between the status and the JobSet the next reconcile ma
         if (dead) return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
         return watch(request);
     };
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "Unknown/JobsCreating");
     CHECK_FALSE(api::may_be_corrected(api::parse_train_job(life.job())));
     life.server.watch_requests = watch;
     life.requests.clear();
-    life.pass();
+    life.reconcile();
     CHECK(life.requests == Requests{"create", "status JobsCreationSucceeded"});
 }
 
-TEST_CASE("a JobSet that is refused although it was tried opens the TrainJob again", "[pass]") {
+TEST_CASE("a JobSet that is refused although it was tried opens the TrainJob again", "[reconcile]") {
     Waiting life;
     life.refuses = false;
     const auto watch = life.server.watch_requests;
@@ -225,13 +226,13 @@ TEST_CASE("a JobSet that is refused although it was tried opens the TrainJob aga
         if (request.target.starts_with(status_path)) life.refuses = true;
         return watch(request);
     };
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(api::may_be_corrected(api::parse_train_job(life.job())));
 }
 
 TEST_CASE("a JobSet that is refused because another reconciler made it does not open the TrainJob",
-          "[pass]") {
+          "[reconcile]") {
     Waiting life;
     life.refuses = false;
     const auto watch = life.server.watch_requests;
@@ -251,7 +252,7 @@ TEST_CASE("a JobSet that is refused because another reconciler made it does not 
         made = true;
         return full;
     };
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") != "False/JobsCreationFailed");
     CHECK_FALSE(api::may_be_corrected(api::parse_train_job(life.job())));
 }

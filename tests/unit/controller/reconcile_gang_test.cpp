@@ -27,60 +27,60 @@ struct Gang : Life {
     }
 };
 
-TEST_CASE("the PodGroup is there before the JobSet, and belongs to the TrainJob", "[pass]") {
+TEST_CASE("the PodGroup is there before the JobSet, and belongs to the TrainJob", "[reconcile]") {
     Gang life;
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + group_path,
                                               "PATCH " + job_set_path, "PATCH " + status_path});
     CHECK(life.group()["spec"]["minMember"].int_or(0) == 2);
     CHECK(api::parse_meta(life.group()).controller_uid == api::parse_meta(life.job()).uid);
 }
 
-TEST_CASE("a gang that is settled is not written again", "[pass]") {
+TEST_CASE("a gang that is settled is not written again", "[reconcile]") {
     for (const bool suspended : {false, true}) {
         CAPTURE(suspended);
         Gang life;
         life.set_suspend(suspended);
-        life.pass();
-        life.pass();
+        life.reconcile();
+        life.reconcile();
         life.server.take_writes();
-        life.pass();
+        life.reconcile();
         CHECK(life.server.take_writes() == Writes{});
     }
 }
 
-TEST_CASE("a PodGroup of another owner stops the job before the first write", "[pass]") {
+TEST_CASE("a PodGroup of another owner stops the job before the first write", "[reconcile]") {
     Gang life;
     life.server.put(pod_groups,
                     api::parse_json(R"({"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
         "metadata": {"name": "job", "namespace": "ns"}, "spec": {"minMember": 9}})")
                         .value());
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.message("Created") == "PodGroup ns/job exists already and does not belong to this TrainJob");
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.group()["spec"]["minMember"].int_or(0) == 9);
 }
 
-TEST_CASE("the PodGroup of a job that runs is left alone, whatever becomes of it", "[pass]") {
+TEST_CASE("the PodGroup of a job that runs is left alone, whatever becomes of it", "[reconcile]") {
     Gang life;
-    life.pass();
+    life.reconcile();
     life.server.erase(pod_groups, key);
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{});
 }
 
-TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[pass]") {
+TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[reconcile]") {
     Gang life;
     life.set_suspend(true);
-    life.pass();
-    life.pass();
+    life.reconcile();
+    life.reconcile();
 
     SECTION("when it was deleted") {
         life.server.erase(pod_groups, key);
         life.server.take_writes();
-        life.pass();
+        life.reconcile();
         CHECK(life.server.take_writes() == Writes{"PATCH " + group_path});
         CHECK(life.group()["spec"]["minMember"].int_or(0) == 2);
     }
@@ -88,22 +88,22 @@ TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[p
         Json edited = life.group();
         edited["spec"]["minMember"] = 1;
         life.server.put(pod_groups, edited);
-        life.pass();
+        life.reconcile();
         CHECK(life.group()["spec"]["minMember"].int_or(0) == 2);
     }
     SECTION("when a LimitRange has changed, in the reconcile that resumes the job") {
         life.set_default_memory("1Mi");
         life.set_suspend(false);
-        life.pass();
+        life.reconcile();
         CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
         // From now on it runs, and nothing changes any more.
         life.set_default_memory("2Mi");
-        life.pass();
+        life.reconcile();
         CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
     }
 }
 
-TEST_CASE("what a RuntimeClass adds is computed anew in the reconcile that resumes the job", "[pass]") {
+TEST_CASE("what a RuntimeClass adds is computed anew in the reconcile that resumes the job", "[reconcile]") {
     Gang life;
     life.server.edit(cluster_training_runtimes, torch,
                      [](Json& runtime) { Gang::pod_of(runtime)["runtimeClassName"] = "sandboxed"; });
@@ -116,15 +116,16 @@ TEST_CASE("what a RuntimeClass adds is computed anew in the reconcile that resum
     };
     set_overhead("1Mi");
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
     set_overhead("3Mi");
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     CHECK(life.group()["spec"]["minResources"]["memory"] == Json("6291456"));
 }
 
-TEST_CASE("LimitRanges are listed, and what cannot be read ends the reconcile without a verdict", "[pass]") {
+TEST_CASE("LimitRanges are listed, and what cannot be read ends the reconcile without a verdict",
+          "[reconcile]") {
     Gang life;
     std::vector<std::string> reads;
     int status = 500;
@@ -135,7 +136,7 @@ TEST_CASE("LimitRanges are listed, and what cannot be read ends the reconcile wi
     };
     for (const int code : {500, 403}) {
         status = code;
-        const ReconcileResult report = life.pass();
+        const ReconcileResult report = life.reconcile();
         CHECK(std::count(reads.begin(), reads.end(), limit_ranges_path) > 0);
         REQUIRE(report.error);
         CHECK(report.error->message == "try later");
@@ -144,7 +145,7 @@ TEST_CASE("LimitRanges are listed, and what cannot be read ends the reconcile wi
     }
 }
 
-TEST_CASE("GPUs behind claims that may not be read are unknown, and the job runs", "[pass]") {
+TEST_CASE("GPUs behind claims that may not be read are unknown, and the job runs", "[reconcile]") {
     Life life;
     life.set_in_runtime("mlPolicy", api::parse_json(R"({"numNodes": 2, "xgboost": {}})").value());
     life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
@@ -158,7 +159,7 @@ TEST_CASE("GPUs behind claims that may not be read are unknown, and the job runs
         if (request.target.find("resource.k8s.io") == request.target.npos) return std::nullopt;
         return api::Error{.code = api::Errc::forbidden, .message = "no", .http_status = 403};
     };
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     bool reported = false;
     for (const std::string& line : life.log_lines)

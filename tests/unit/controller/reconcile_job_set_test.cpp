@@ -10,8 +10,8 @@ namespace {
 struct Changed : Life {
     Changed(bool exists, bool job_suspended, bool job_set_suspended) {
         if (job_suspended) set_suspend(true);
-        pass();
-        pass();
+        reconcile();
+        reconcile();
         server.edit(job_sets, key, [&](Json& job_set) { job_set["spec"]["suspend"] = job_set_suspended; });
         if (!exists) server.erase(job_sets, key);
         set_in_job("runtimePatches", api::parse_json(R"([{"manager": "test.io/x", "trainingRuntimeSpec": {
@@ -31,7 +31,8 @@ struct Changed : Life {
     }
 };
 
-TEST_CASE("a JobSet is written when there is none, and while it or its TrainJob is suspended", "[pass]") {
+TEST_CASE("a JobSet is written when there is none, and while it or its TrainJob is suspended",
+          "[reconcile]") {
     struct Row {
         bool exists, job_suspended, job_set_suspended;
         std::size_t writes;  // of the JobSet, until all is settled
@@ -51,7 +52,7 @@ TEST_CASE("a JobSet is written when there is none, and while it or its TrainJob 
     for (const Row& row : rows) {
         DYNAMIC_SECTION(row.why << ": " << row.exists << row.job_suspended << row.job_set_suspended) {
             Changed life(row.exists, row.job_suspended, row.job_set_suspended);
-            for (int passes = 0; passes < 4; ++passes) life.pass();
+            for (int reconciles = 0; reconciles < 4; ++reconciles) life.reconcile();
             CHECK(life.writes_of_job_set() == row.writes);
             CHECK(life.has_change() == row.changed);
             CHECK(life.job_set()["spec"]["suspend"] == Json(row.job_suspended));
@@ -59,16 +60,16 @@ TEST_CASE("a JobSet is written when there is none, and while it or its TrainJob 
     }
 }
 
-TEST_CASE("a job that is suspended and resumed costs one write of its JobSet each", "[pass]") {
+TEST_CASE("a job that is suspended and resumed costs one write of its JobSet each", "[reconcile]") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
     const std::string applied(
         std::as_const(life.job_set())["metadata"]["annotations"][api::applied_hash_annotation].as_string());
     for (const bool suspend : {true, false, true}) {
         CAPTURE(suspend);
         life.set_suspend(suspend);
-        for (int passes = 0; passes < 4; ++passes) CHECK_FALSE(life.pass().error);
+        for (int reconciles = 0; reconciles < 4; ++reconciles) CHECK_FALSE(life.reconcile().error);
         CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
         CHECK(life.job_set()["spec"]["suspend"] == Json(suspend));
         CHECK(std::as_const(life.job_set())["metadata"]["annotations"][api::applied_hash_annotation] ==
@@ -77,10 +78,11 @@ TEST_CASE("a job that is suspended and resumed costs one write of its JobSet eac
     }
 }
 
-TEST_CASE("a job is resumed with one look at each of its objects, and no older JobSet than that", "[pass]") {
+TEST_CASE("a job is resumed with one look at each of its objects, and no older JobSet than that",
+          "[reconcile]") {
     Life life;
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     life.set_suspend(false);
     life.server.take_writes();
     std::vector<std::string> reads;
@@ -94,18 +96,18 @@ TEST_CASE("a job is resumed with one look at each of its objects, and no older J
         return std::optional<api::Error>();
     };
     SECTION("undisturbed") {
-        CHECK_FALSE(life.pass().error);
+        CHECK_FALSE(life.reconcile().error);
         CHECK(reads == std::vector<std::string>{job_path, runtime_path, job_set_path,
                                                 config_maps_path + "/" + snapshot.name});
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     }
     SECTION("the JobSet changes after it was looked at") {
         interferes = true;
-        const auto report = life.pass();
+        const auto report = life.reconcile();
         CHECK(report.error);
         CHECK(report.error->code == api::Errc::conflict);
         CHECK(life.job_set()["spec"]["suspend"] == Json(true));
-        CHECK_FALSE(life.pass().error);
+        CHECK_FALSE(life.reconcile().error);
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
         CHECK(life.job_set()["spec"]["other"] == Json("yes"));
     }
@@ -127,7 +129,7 @@ struct Unseen : Life {
 };
 
 TEST_CASE("a JobSet of ours that the caches have not shown yet keeps its runtime and its snapshot",
-          "[pass]") {
+          "[reconcile]") {
     for (const bool has_snapshot : {true, false}) {
         DYNAMIC_SECTION((has_snapshot ? "with" : "without") << " its snapshot") {
             Unseen life;
@@ -135,14 +137,14 @@ TEST_CASE("a JobSet of ours that the caches have not shown yet keeps its runtime
                 if (!request.target.starts_with(status_path)) return std::nullopt;
                 return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
             };
-            CHECK(life.pass().error);
+            CHECK(life.reconcile().error);
             life.server.refuse = {};
             const Json job_set = life.job_set();
             const Json stored = *life.server.find(config_maps, snapshot);
             if (!has_snapshot) life.server.erase(config_maps, snapshot);
             life.set_nodes(7);
 
-            CHECK_FALSE(life.pass().error);
+            CHECK_FALSE(life.reconcile().error);
             CHECK(life.has_read_job_set());
             CHECK(life.job_set() == job_set);
             CHECK((!has_snapshot || *life.server.find(config_maps, snapshot) == stored));
@@ -151,13 +153,14 @@ TEST_CASE("a JobSet of ours that the caches have not shown yet keeps its runtime
     }
 }
 
-TEST_CASE("a job that runs is not said to be broken because its JobSet has not been seen yet", "[pass]") {
+TEST_CASE("a job that runs is not said to be broken because its JobSet has not been seen yet",
+          "[reconcile]") {
     Unseen life;
     life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
         if (!request.target.starts_with(status_path)) return std::nullopt;
         return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
     };
-    life.pass();
+    life.reconcile();
     life.server.refuse = {};
     SECTION("its runtime is gone") { life.server.erase(cluster_training_runtimes, torch); }
     SECTION("its runtime is broken") {
@@ -171,21 +174,22 @@ TEST_CASE("a job that runs is not said to be broken because its JobSet has not b
             return api::Error{.code = api::Errc::forbidden, .message = "exceeded quota", .http_status = 403};
         };
     }
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("pods of a job that is suspended are not reported as ended before their JobSet is seen", "[pass]") {
+TEST_CASE("pods of a job that is suspended are not reported as ended before their JobSet is seen",
+          "[reconcile]") {
     for (const bool job_set_is_read : {true, false}) {
         CAPTURE(job_set_is_read);
         Life before;
-        before.pass();
+        before.reconcile();
         Json running = before.job_set();
         running["status"] = api::parse_json(R"({"replicatedJobsStatus": [{"name": "node", "ready": 2,
             "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}]})")
                                 .value();
         before.server.put(job_sets, running);
-        before.pass();
+        before.reconcile();
         // Another replica leads now, whose cache lacks that JobSet.
         Unseen life;
         life.server.put(train_jobs, before.job());
@@ -200,19 +204,19 @@ TEST_CASE("pods of a job that is suspended are not reported as ended before thei
                 if (!request.target.starts_with(job_set_path)) return std::nullopt;
                 return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
             };
-        life.pass();
+        life.reconcile();
         CHECK(std::as_const(life.job())["status"]["jobsStatus"][0]["active"] == 1);
         CHECK(life.condition("Suspended") == (job_set_is_read ? "True/Suspended" : ""));
     }
 }
 
-TEST_CASE("another owner's JobSet that the cache lacks is in the way", "[pass]") {
+TEST_CASE("another owner's JobSet that the cache lacks is in the way", "[reconcile]") {
     Unseen life;
     life.server.put(job_sets, api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
         "metadata": {"name": "job", "namespace": "ns"}, "spec": {"suspend": false}})")
                                   .value());
     const Json theirs = life.job_set();
-    life.pass();
+    life.reconcile();
     CHECK(life.has_read_job_set());
     CHECK(life.job_set() == theirs);
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
@@ -221,11 +225,11 @@ TEST_CASE("another owner's JobSet that the cache lacks is in the way", "[pass]")
     // Once they show it, nothing else is created any more.
     life.frozen = false;
     life.server.erase(config_maps, snapshot);
-    life.pass();
+    life.reconcile();
     CHECK_FALSE(life.server.find(config_maps, snapshot));
 }
 
-TEST_CASE("TrainJobs of one name in two namespaces have nothing to do with each other", "[pass]") {
+TEST_CASE("TrainJobs of one name in two namespaces have nothing to do with each other", "[reconcile]") {
     Life life;
     Json there = api::parse_json(job_text).value();
     there["metadata"]["namespace"] = "elsewhere";
@@ -235,7 +239,7 @@ TEST_CASE("TrainJobs of one name in two namespaces have nothing to do with each 
         "metadata": {"name": "job", "namespace": "elsewhere"}, "spec": {"suspend": false}})")
                                   .value());
     const Json before = *life.server.find(job_sets, {"elsewhere", "job"});
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     CHECK(std::as_const(life.job_set())["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 2);
     CHECK(*life.server.find(job_sets, {"elsewhere", "job"}) == before);

@@ -34,7 +34,7 @@ TEST_CASE("keys are made before the Pods that mount them, once, and settled jobs
         DYNAMIC_SECTION(framework.name) {
             Life life;
             use(life, framework);
-            life.pass();
+            life.reconcile();
             const Writes writes = life.server.take_writes();
             const auto place = [&](const std::string& write) {
                 return std::find(writes.begin(), writes.end(), write) - writes.begin();
@@ -48,12 +48,12 @@ TEST_CASE("keys are made before the Pods that mount them, once, and settled jobs
             CHECK_FALSE(secret["data"][framework.data_key].as_string().empty());
             CHECK(secret["metadata"]["annotations"].is_null());
 
-            life.pass();
+            life.reconcile();
             CHECK(life.server.take_writes() == Writes{});
             life.set_suspend(true);
-            life.pass();
+            life.reconcile();
             life.set_suspend(false);
-            life.pass();
+            life.reconcile();
             CHECK(secret_on(life, framework) == secret);
         }
     }
@@ -66,7 +66,7 @@ TEST_CASE("two jobs have different keys, and nothing of them is logged", "[keys]
             for (std::string& text : texts) {
                 Life life;
                 use(life, framework);
-                life.pass();
+                life.reconcile();
                 text = secret_on(life, framework)["data"][framework.data_key].as_string();
                 for (const std::string& line : life.log_lines) CHECK(line.find(text) == line.npos);
             }
@@ -88,7 +88,7 @@ TEST_CASE("a Secret or ConfigMap of another owner stops everything before the fi
                                   {"metadata", Json::object({{"name", name}, {"namespace", "ns"}})}});
                 life.server.put(is_secret ? secrets : config_maps, theirs);
                 life.server.take_writes();
-                life.pass();
+                life.reconcile();
                 CHECK(life.condition("Created") == "False/JobsCreationFailed");
                 CHECK(life.message("Created").find(name) != std::string::npos);
                 CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
@@ -102,17 +102,17 @@ TEST_CASE("keys that are deleted while the Pods run are made anew with the next 
         DYNAMIC_SECTION(framework.name) {
             Life life;
             use(life, framework);
-            life.pass();
+            life.reconcile();
             life.server.erase(secrets, {"ns", framework.secret});
             life.server.take_writes();
-            life.pass();
+            life.reconcile();
             CHECK(secret_on(life, framework).is_null());
             CHECK(life.server.take_writes() == Writes{});
             CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
             life.set_suspend(true);
-            life.pass();
+            life.reconcile();
             life.set_suspend(false);
-            life.pass();
+            life.reconcile();
             CHECK_FALSE(secret_on(life, framework).is_null());
         }
     }

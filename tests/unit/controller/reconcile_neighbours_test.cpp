@@ -29,11 +29,11 @@ Json applied_fields(Life& life) {
 
 void suspend_and_resume(Life& life) {
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     life.set_in_job("labels", Json::object({{"a", "b"}}));
-    life.pass();
+    life.reconcile();
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     life.set_in_job("labels", Json());
 }
 
@@ -55,7 +55,7 @@ struct Labelled : Life {
     Labelled() {
         set_suspend(true);
         set_in_job("runtimePatches", label_patch("ours"));
-        pass();
+        reconcile();
         server.edit(job_sets, key, [](Json& job_set) {
             job_set["status"]["replicatedJobsStatus"] =
                 Json::array({Json::object({{"name", "node"}, {"suspended", 1}})});
@@ -93,7 +93,7 @@ struct Keeping : Life {
                     {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]}])")
                     .value();
         });
-        pass();
+        reconcile();
         make_claim("Bound");
     }
 
@@ -135,7 +135,7 @@ TEST_CASE("suspending and resuming a job makes no field of its JobSet ours that 
             spec["volumeClaimPolicies"] =
                 api::parse_json(R"([{"templates": [{"metadata": {"name": "data"}}]}])").value();
         });
-        life.pass();
+        life.reconcile();
         const Json created = applied_fields(life);
         REQUIRE_FALSE(created.is_null());
         CHECK(created["f:spec"]["f:successPolicy"].is_null());
@@ -159,13 +159,13 @@ TEST_CASE("Jobs are deleted in the foreground, so that JobSet makes none beside 
         return std::nullopt;
     };
     life.withdraw();
-    life.pass();
+    life.reconcile();
     REQUIRE(bodies.size() == 1);
     CHECK(api::parse_json(bodies.front()).value()["propagationPolicy"] == Json("Foreground"));
     // Its Pods still end.
     REQUIRE(life.server.find(jobs, life.child_key));
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("Jobs that the cluster gives what we withdraw are made anew three time
     int deletions = 0;
     for (int i = 0; i < 40; ++i) {
         life.server.now += std::chrono::seconds(2);
-        life.pass();
+        life.reconcile();
         const Json* child = life.server.find(jobs, life.child_key);
         if (child && !(*child)["metadata"].contains("deletionTimestamp")) continue;
         ++deletions;
@@ -197,11 +197,11 @@ TEST_CASE("a JobSet is not made while a claim of its is being deleted", "[neighb
     });
     life.server.ask_to_delete(volume_claims, life.claim_key);
     life.lose_job_set();
-    life.pass();
+    life.reconcile();
     CHECK_FALSE(life.server.find(job_sets, key));
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     life.server.erase(volume_claims, life.claim_key);
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.volume().empty());
 }
@@ -210,12 +210,12 @@ TEST_CASE("a claim that was never bound pins no JobSet to its volume", "[neighbo
     Keeping life;
     life.make_claim("Pending");
     life.lose_job_set();
-    life.pass();
+    life.reconcile();
     CHECK_FALSE(life.server.find(job_sets, key));
     CHECK(life.message("Created").find("PersistentVolumeClaim ns/data-job") != std::string::npos);
     CHECK(life.message("Created").find("pv-1") != std::string::npos);
     life.server.erase(volume_claims, life.claim_key);
-    life.pass();
+    life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.volume().empty());
 }
@@ -225,20 +225,20 @@ TEST_CASE("a JobSet that is pinned to the volume of a lost claim is made anew", 
         INFO(never_bound);
         Keeping life;
         life.lose_job_set();
-        life.pass();
+        life.reconcile();
         REQUIRE(life.volume() == "pv-1");
         life.set_suspend(true);
-        life.pass();
+        life.reconcile();
         CHECK(life.volume() == "pv-1");
         life.server.erase(volume_claims, life.claim_key);
         // JobSet may have made it again, as the JobSet has it.
         if (never_bound) life.make_claim("Pending");
         life.set_suspend(false);
-        life.pass();
+        life.reconcile();
         life.server.collect_garbage();
         CHECK_FALSE(life.server.find(job_sets, key));
         if (never_bound) life.server.erase(volume_claims, life.claim_key);
-        life.pass();
+        life.reconcile();
         REQUIRE(life.server.find(job_sets, key));
         CHECK(life.volume().empty());
         CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -257,7 +257,7 @@ TEST_CASE("a policy that changes JobSets on UPDATE as well is reported, with its
                 job["template"]["spec"]["template"]["spec"]["containers"].items().front()["image"] = "mirror";
             };
         life.set_suspend(true);
-        life.pass();
+        life.reconcile();
         life.server.edit(job_sets, key, [](Json& job_set) {
             job_set["status"]["replicatedJobsStatus"] =
                 Json::array({Json::object({{"name", "node"}, {"succeeded", 1}})});
@@ -270,7 +270,7 @@ TEST_CASE("a policy that changes JobSets on UPDATE as well is reported, with its
                               .http_status = 422};
         };
         life.set_suspend(false);
-        life.pass();
+        life.reconcile();
         const std::string message = life.message("Created");
         CHECK(message.find("policy or webhook of the cluster with every UPDATE") != std::string::npos);
         CHECK(message.find("undo the change") == std::string::npos);

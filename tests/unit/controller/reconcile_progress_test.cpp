@@ -161,7 +161,7 @@ TEST_CASE("without its gate no annotation has an effect") {
     Watched life("Fail");
     life.server.now += 24h;
     life.renew(life.since_long());
-    CHECK_FALSE(life.pass().requeue_after);
+    CHECK_FALSE(life.reconcile().requeue_after);
     CHECK(life.condition("Failed").empty());
 }
 

@@ -19,11 +19,11 @@ void make_unreadable(Life& life, const std::string& path) {
 
 TEST_CASE("suspending does not wait for a runtime that cannot be read") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
     make_unreadable(life, runtime_path);
     life.set_suspend(true);
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -31,25 +31,25 @@ TEST_CASE("suspending does not wait for a runtime that cannot be read") {
 
 TEST_CASE("suspending does not wait for a build that fails") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.erase(config_maps, snapshot);
     life.server.erase(cluster_training_runtimes, torch);
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsBuildFailed");
 }
 
 TEST_CASE("the deadline does not wait for a runtime that cannot be read, nor does cleaning up after it") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 60);
-    life.pass();
+    life.reconcile();
     make_unreadable(life, runtime_path);
     life.server.now += 61s;
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Failed") == "True/DeadlineExceeded");
-    life.pass();
+    life.reconcile();
     life.server.collect_garbage();
     CHECK_FALSE(life.server.find(job_sets, key));
 }
@@ -57,21 +57,21 @@ TEST_CASE("the deadline does not wait for a runtime that cannot be read, nor doe
 TEST_CASE("a JobSet is not created while the runtime cannot be read, and no condition says so") {
     Life life;
     make_unreadable(life, runtime_path);
-    const auto report = life.pass();
+    const auto report = life.reconcile();
     CHECK(report.error);
     CHECK(report.requeue_after);
     CHECK(life.server.take_writes().empty());
     life.server.refuse_read = {};
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
 TEST_CASE("a job that lost both its JobSet and its snapshot says what is missing") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.erase(job_sets, key);
     life.server.erase(config_maps, snapshot);
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsBuildFailed");
     CHECK(life.message("Created") ==
           "spec.runtimeRef: ConfigMap ns/job-runtime-snapshot, the runtime as this TrainJob began with it, "
@@ -82,10 +82,10 @@ TEST_CASE("a job that lost both its JobSet and its snapshot says what is missing
 TEST_CASE("resuming takes the snapshot and does not wait for a runtime that cannot be read") {
     Life life;
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     make_unreadable(life, runtime_path);
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
 }
 
@@ -93,13 +93,13 @@ TEST_CASE(
     "a runtime that cannot be read is not taken for one that is gone: the snapshot's TTL does not count") {
     Life life;
     life.set_in_runtime("ttlSecondsAfterFinished", 30);
-    life.pass();
+    life.reconcile();
     life.finish_job_set();
-    life.pass();
+    life.reconcile();
     make_unreadable(life, runtime_path);
     life.server.now += 30s;
     life.server.take_writes();
-    const auto report = life.pass();
+    const auto report = life.reconcile();
     CHECK(report.error);
     CHECK(report.requeue_after);
     CHECK(life.server.take_writes().empty());
@@ -107,25 +107,25 @@ TEST_CASE(
 
 TEST_CASE("a running TrainJob stays as it is when its runtime and its snapshot are gone") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.erase(cluster_training_runtimes, torch);
     life.server.erase(config_maps, snapshot);
     life.server.take_writes();
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK(life.server.take_writes().empty());
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 
     // A suspended one is to take changes, and those can no longer be found.
     life.set_suspend(true);
-    life.pass();
-    life.pass();
+    life.reconcile();
+    life.reconcile();
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK(life.condition("Created") == "False/JobsBuildFailed");
 }
 
 // As the original leaves it: without our annotation, and, from an old release, without a snapshot.
 void run_since_before_our_time(Life& life) {
-    life.pass();
+    life.reconcile();
     life.server.edit(job_sets, key, [](Json& job_set) {
         job_set["metadata"]["annotations"].erase(api::applied_hash_annotation);
     });
@@ -136,12 +136,12 @@ void run_since_before_our_time(Life& life) {
 TEST_CASE("a job that was running when we came gets its snapshot, so that later runtimes do not reach it") {
     Life life;
     run_since_before_our_time(life);
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
     const Json stored = *life.server.find(config_maps, snapshot);
 
     life.set_nodes(7);
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK(life.server.take_writes().empty());
     CHECK(*life.server.find(config_maps, snapshot) == stored);
 }
@@ -153,20 +153,20 @@ TEST_CASE("what keeps a running job's snapshot from being stored is an error, an
         if (request.method != "POST") return std::nullopt;
         return api::Error{.code = api::Errc::forbidden, .message = "exceeded quota: few", .http_status = 403};
     };
-    const auto report = life.pass();
+    const auto report = life.reconcile();
     CHECK(report.error);
     CHECK(report.requeue_after);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 
     life.server.refuse = nullptr;
     life.server.erase(cluster_training_runtimes, torch);
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
 TEST_CASE("a JobSet that is being deleted is waited for, whatever became of runtime and snapshot") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.erase(cluster_training_runtimes, torch);
     life.server.erase(config_maps, snapshot);
     life.server.edit(job_sets, key, [](Json& job_set) {
@@ -174,16 +174,16 @@ TEST_CASE("a JobSet that is being deleted is waited for, whatever became of runt
     });
     life.server.ask_to_delete(job_sets, key);
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     life.server.erase(job_sets, key);
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsBuildFailed");
 }
 
 namespace {
 
-// A point in a job's life whose pass reads something.
+// A point in a job's life at which a reconcile reads something.
 struct Scene {
     const char* name;
     void (*lead_up)(Life& life);
@@ -199,38 +199,38 @@ const Scene scenes[] = {
              if (request.target != job_set_path) return std::nullopt;
              return api::Error{.code = api::Errc::invalid, .message = "no", .http_status = 422};
          };
-         life.pass();
+         life.reconcile();
          life.server.refuse = {};
          life.set_nodes(5);
      }},
     {"a JobSet that is gone is built again",
      [](Life& life) {
-         life.pass();
+         life.reconcile();
          life.server.erase(job_sets, key);
      }},
     {"a job is suspended",
      [](Life& life) {
-         life.pass();
+         life.reconcile();
          life.set_suspend(true);
      }},
     {"a job is resumed",
      [](Life& life) {
          life.set_suspend(true);
-         life.pass();
+         life.reconcile();
          life.set_suspend(false);
      }},
     {"the deadline passes",
      [](Life& life) {
          life.set_in_job("activeDeadlineSeconds", 60);
-         life.pass();
+         life.reconcile();
          life.server.now += 61s;
      }},
     {"the TTL of a runtime that is gone passes",
      [](Life& life) {
          life.set_in_runtime("ttlSecondsAfterFinished", 30);
-         life.pass();
+         life.reconcile();
          life.finish_job_set();
-         life.pass();
+         life.reconcile();
          life.server.erase(cluster_training_runtimes, torch);
          life.server.now += 30s;
      }},
@@ -260,7 +260,7 @@ TEST_CASE("every read of a reconcile may fail once, and the next reconcile ends 
             ++reads;
             return std::nullopt;
         };
-        undisturbed.pass();
+        undisturbed.reconcile();
         CHECK(reads > 0);
         const auto want = objects_of(undisturbed);
 
@@ -273,11 +273,11 @@ TEST_CASE("every read of a reconcile may fail once, and the next reconcile ends 
                 if (count++ != broken) return std::nullopt;
                 return no_answer();
             };
-            const auto report = life.pass();
+            const auto report = life.reconcile();
             // What does not need that read is done by now, and the rest is retried.
             if (objects_of(life) != want) {
                 CHECK(report.requeue_after);
-                life.pass();
+                life.reconcile();
             }
             CHECK(objects_of(life) == want);
         }

@@ -38,9 +38,9 @@ struct Overtaken : Life {
         server.edit(cluster_training_runtimes, torch, change_runtime);
         set_trainer(before);
         set_suspend(true);
-        pass();
+        reconcile();
         count("suspended");
-        pass();
+        reconcile();
         set_suspend(false);
         kube::Request delayed;
         server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
@@ -48,7 +48,7 @@ struct Overtaken : Life {
             delayed = request;
             return api::Error{.code = api::Errc::unavailable, .message = "timeout"};
         };
-        pass();
+        reconcile();
         server.watch_requests = {};
         REQUIRE_FALSE(delayed.target.empty());
         set_trainer(after);
@@ -66,7 +66,7 @@ struct Overtaken : Life {
     ReconcileResult look() {
         server.show(cache);
         ReconcileResult result;
-        const auto run = [&]() -> kube::Task<> { result = co_await passes.run(key, retry_state); };
+        const auto run = [&]() -> kube::Task<> { result = co_await reconciler.run(key, retry_state); };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();
@@ -108,28 +108,28 @@ struct Overtaken : Life {
 }  // namespace
 
 TEST_CASE("a JobSet that runs with a former number of nodes is made anew once its Pods have ended",
-          "[pass]") {
+          "[reconcile]") {
     Overtaken life;
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK(life.is_suspended());
     CHECK(life.condition("Suspended") == "False/Resumed");
-    life.pass();
+    life.reconcile();
     CHECK_FALSE(api::parse_meta(life.job_set()).deletion);
     life.count("suspended");
-    life.pass();
+    life.reconcile();
     CHECK(api::parse_meta(life.job_set()).deletion);
     life.server.collect_garbage();
-    life.pass();
+    life.reconcile();
     CHECK(life.nodes() == 3);
     CHECK_FALSE(life.is_suspended());
     life.count("active");
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes().empty());
 }
 
-TEST_CASE("a JobSet keeps a former number of nodes if a new one would lose something", "[pass]") {
+TEST_CASE("a JobSet keeps a former number of nodes if a new one would lose something", "[reconcile]") {
     const auto [claims, why] = GENERATE(std::pair(true, "a new one would delete its volume claims"),
                                         std::pair(false, "a new one would run again what has finished"));
     Overtaken life(claims ? claim_volumes : [](Json&) {});
@@ -143,7 +143,7 @@ TEST_CASE("a JobSet keeps a former number of nodes if a new one would lose somet
     CHECK_FALSE(life.is_suspended());
 }
 
-TEST_CASE("a JobSet that has kept a former number of nodes is not resumed with it", "[pass]") {
+TEST_CASE("a JobSet that has kept a former number of nodes is not resumed with it", "[reconcile]") {
     Overtaken life(claim_volumes);
     life.look();
     life.set_suspend(true);
@@ -166,7 +166,7 @@ TEST_CASE("a JobSet that has kept a former number of nodes is not resumed with i
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("a JobSet keeps a former number of nodes while a new one would be refused", "[pass]") {
+TEST_CASE("a JobSet keeps a former number of nodes while a new one would be refused", "[reconcile]") {
     Overtaken life;
     life.refuse_more_nodes_than(2);
     const ReconcileResult kept = life.look();
@@ -186,7 +186,7 @@ TEST_CASE("a JobSet keeps a former number of nodes while a new one would be refu
     CHECK(life.is_suspended());
 }
 
-TEST_CASE("a JobSet keeps a former number of nodes where a new one cannot be built", "[pass]") {
+TEST_CASE("a JobSet keeps a former number of nodes where a new one cannot be built", "[reconcile]") {
     Overtaken life([](Json&) {}, R"({"numNodes": 2})", R"({"numNodes": 3, "args": "x"})");
     const ReconcileResult kept = life.look();
     CHECK_FALSE(life.is_suspended());
@@ -196,7 +196,7 @@ TEST_CASE("a JobSet keeps a former number of nodes where a new one cannot be bui
 }
 
 TEST_CASE("a JobSet keeps a former number of nodes without the snapshot that a new one is built from",
-          "[pass]") {
+          "[reconcile]") {
     Overtaken life;
     life.server.erase(config_maps, snapshot);
     CHECK_FALSE(life.look().error);
@@ -205,7 +205,7 @@ TEST_CASE("a JobSet keeps a former number of nodes without the snapshot that a n
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("no verdict on a new JobSet suspends no JobSet that runs", "[pass]") {
+TEST_CASE("no verdict on a new JobSet suspends no JobSet that runs", "[reconcile]") {
     Overtaken life;
     life.server.watch_requests = [](const kube::Request& request) -> std::optional<api::Error> {
         if (request.target.find("dryRun=All") == std::string::npos) return std::nullopt;
@@ -220,7 +220,7 @@ TEST_CASE("no verdict on a new JobSet suspends no JobSet that runs", "[pass]") {
 }
 
 TEST_CASE("what belongs to a JobSet that keeps a former number of nodes is looked after for that number",
-          "[pass]") {
+          "[reconcile]") {
     const bool refused = GENERATE(true, false);
     Overtaken life([refused](Json& runtime) {
         launch_by_mpi(runtime);
@@ -239,7 +239,7 @@ TEST_CASE("what belongs to a JobSet that keeps a former number of nodes is looke
     CHECK_FALSE(life.is_suspended());
 }
 
-TEST_CASE("a number of nodes that is what the runtime has asks for no new JobSet", "[pass]") {
+TEST_CASE("a number of nodes that is what the runtime has asks for no new JobSet", "[reconcile]") {
     const auto [before, after] =
         GENERATE(std::pair("{}", R"({"numNodes": 2})"), std::pair(R"({"numNodes": 2})", "{}"));
     Overtaken life([](Json&) {}, before, after);
@@ -251,7 +251,7 @@ TEST_CASE("a number of nodes that is what the runtime has asks for no new JobSet
 }
 
 TEST_CASE("a JobSet is not suspended for a TrainJob or a JobSet that has changed since it was read",
-          "[pass]") {
+          "[reconcile]") {
     Overtaken life;
     const auto resource = GENERATE(train_jobs, job_sets);
     int reads = 0;
@@ -262,10 +262,10 @@ TEST_CASE("a JobSet is not suspended for a TrainJob or a JobSet that has changed
             life.server.edit(resource, key, [](Json& object) { object["metadata"]["labels"]["a"] = "b"; });
         return std::nullopt;
     };
-    CHECK(life.pass().error);
+    CHECK(life.reconcile().error);
     CHECK_FALSE(life.is_suspended());
     life.server.watch_requests = {};
-    life.pass();
+    life.reconcile();
     CHECK(life.is_suspended());
 }
 

@@ -16,7 +16,7 @@ void restart(Life& life, int all, int counted) {
 // A TrainJob that has begun, with a failure policy of its runtime.
 void begin(Life& life) {
     life.set_in_runtime("runPolicy", api::parse_json(R"({"failurePolicy":{"maxRestarts":3}})").value());
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
 }
 
@@ -28,12 +28,12 @@ TEST_CASE("a restart is stored, measured and reported once", "[restarts]") {
     Life life;
     begin(life);
     restart(life, 2, 1);
-    CHECK(life.pass().measurements.restarted == api::Restarts{.all = 2, .counted = 1});
+    CHECK(life.reconcile().measurements.restarted == api::Restarts{.all = 2, .counted = 1});
     CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK_THAT(life.log_lines.back(),
                Catch::Contains("TrainJobRestarted") && Catch::Contains("restart 2, 1 of 3 counted"));
-    CHECK(life.pass().measurements.restarted == api::Restarts());
+    CHECK(life.reconcile().measurements.restarted == api::Restarts());
     CHECK(life.server.take_writes().empty());
 }
 
@@ -41,13 +41,13 @@ TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[r
     Life life;
     begin(life);
     life.set_suspend(true);
-    life.pass();
-    life.pass();
+    life.reconcile();
+    life.reconcile();
     restart(life, 2, 1);
-    const auto stored = life.pass();
+    const auto stored = life.reconcile();
     CHECK(stored.measurements.restarted == api::Restarts{.all = 2, .counted = 1});
     life.server.erase(job_sets, key);
-    life.pass();
+    life.reconcile();
     const Json& renewed = life.job_set();
     CHECK(renewed["metadata"]["annotations"][before_annotation] == Json("2,1"));
     CHECK(renewed["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
@@ -55,7 +55,7 @@ TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[r
 
     // The one that is there is not built anew for its own restarts.
     restart(life, 1, 1);
-    life.pass();
+    life.reconcile();
     CHECK(restarts_of(life) == api::Restarts{.all = 3, .counted = 2});
     CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
     CHECK(life.job_set()["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
@@ -69,7 +69,7 @@ TEST_CASE("what a job loses with other CRDs returns from its JobSet and its snap
     begin(life);
     const Json policy = life.job_set()["spec"]["failurePolicy"];
     restart(life, 2, 1);
-    life.pass();
+    life.reconcile();
     const Json before = life.job()["status"];
     REQUIRE(to_json(before["runPolicy"]) == R"({"ttlSecondsAfterFinished":60})");
     constexpr const char* lost[] = {"restarts", "restartsCountTowardsMax", "runPolicy", "startTime"};
@@ -80,14 +80,14 @@ TEST_CASE("what a job loses with other CRDs returns from its JobSet and its snap
     life.set_in_runtime("runPolicy", Json());
     life.set_in_runtime("ttlSecondsAfterFinished", Json());
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     for (const char* member : lost) CHECK(life.job()["status"][member] == before[member]);
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.job_set()["spec"]["failurePolicy"] == policy);
 
     // Its own number of restarts is lost with the JobSet: the next one has the runtime's.
     life.server.erase(job_sets, key);
-    life.pass();
+    life.reconcile();
     CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
     CHECK(life.job_set()["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
 }
@@ -96,8 +96,8 @@ TEST_CASE("a schema without the numbers of restarts keeps no reconcile busy", "[
     Life life;
     begin(life);
     life.set_suspend(true);
-    life.pass();
-    life.pass();
+    life.reconcile();
+    life.reconcile();
     life.server.take_writes();
     life.server.change_request = [](kube::Request& request) {
         if (!request.target.starts_with(status_path)) return;
@@ -111,7 +111,7 @@ TEST_CASE("a schema without the numbers of restarts keeps no reconcile busy", "[
         return api::Error{.code = api::Errc::unavailable, .message = "busy"};
     };
     restart(life, 1, 1);
-    CHECK_FALSE(life.pass().error);
+    CHECK_FALSE(life.reconcile().error);
     CHECK(writes == 1);
     CHECK(life.condition("Suspended") == "True/Suspended");
 }

@@ -14,12 +14,12 @@ const char* const claims = R"([{"templates": [{"metadata": {"name": "data"}}]}])
 
 TEST_CASE("a JobSet of an earlier TrainJob of the name is said to go", "[reuse]") {
     Life life;
-    life.pass();
+    life.reconcile();
     Json earlier = life.job_set();
     life.server.erase(job_sets, key);
     earlier["metadata"]["ownerReferences"].items().front()["uid"] = "earlier";
     life.server.put(job_sets, earlier);
-    life.pass();
+    life.reconcile();
     CHECK(life.message("Created") ==
           "JobSet ns/job exists already and does not belong to this TrainJob, but to an earlier one of this "
           "name; it will be collected");
@@ -45,11 +45,11 @@ TEST_CASE("a claim that an earlier TrainJob of the name has left is waited for, 
                                                        .value();
         life.server.put(volume_claims, claim);
         if (is_deleted) life.server.ask_to_delete(volume_claims, claim_key);
-        life.pass();
+        life.reconcile();
         CHECK_FALSE(life.server.find(job_sets, key));
         CHECK(life.condition("Created").empty());
         life.server.erase(volume_claims, claim_key);
-        life.pass();
+        life.reconcile();
         CHECK(life.server.find(job_sets, key));
         CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     }
@@ -66,7 +66,7 @@ TEST_CASE("a claim of a JobSet that has not been seen yet is no reason to wait",
         if (!request.target.starts_with(status_path)) return std::nullopt;
         return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
     };
-    life.pass();
+    life.reconcile();
     life.server.refuse = {};
     Json claim = api::parse_json(R"({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {
         "name": "data-job", "namespace": "ns"}, "spec": {}})")
@@ -74,7 +74,7 @@ TEST_CASE("a claim of a JobSet that has not been seen yet is no reason to wait",
     claim["metadata"]["ownerReferences"] = Json::array(
         {Json::object({{"kind", "JobSet"}, {"name", "job"}, {"uid", life.job_set()["metadata"]["uid"]}})});
     life.server.put(volume_claims, claim);
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 

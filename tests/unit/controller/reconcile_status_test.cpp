@@ -47,11 +47,11 @@ struct Reporting : Life {
 TEST_CASE("the CA is there before the Pods, and settled jobs write nothing", "[status]") {
     Reporting life;
     life.set_ca("one");
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "POST " + config_maps_path,
                                               "PATCH " + job_set_path, "PATCH " + status_path});
     CHECK(life.ca_of_job() == pem("one"));
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{});
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("a CA under our name that has another owner stops the job before the f
     life.server.put(config_maps, api::parse_json(R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
         {"name": "job-tls-config", "namespace": "ns"}, "data": {"ca.crt": "theirs"}})")
                                      .value());
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.ca_of_job() == "theirs");
@@ -70,17 +70,17 @@ TEST_CASE("a CA under our name that has another owner stops the job before the f
 TEST_CASE("a running job follows a CA that is rotated, which is read every ten minutes at most", "[status]") {
     Reporting life;
     life.set_ca("one");
-    life.pass();
+    life.reconcile();
     life.set_ca("two");
     life.time.run_for(9min);
-    life.pass();
+    life.reconcile();
     CHECK(life.ca_reads == 1);
     CHECK(life.ca_of_job() == pem("one"));
     CHECK(life.changes == 0);
 
     life.time.run_for(1min);
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.ca_reads == 2);
     CHECK(life.changes == 1);
     CHECK(life.ca_of_job() == pem("two"));
@@ -91,7 +91,7 @@ TEST_CASE("the CA is read again without any reconcile, and all jobs are enqueued
           "[status]") {
     Reporting life;
     life.set_ca("one");
-    life.pass();
+    life.reconcile();
     boost::asio::cancellation_signal stop;
     boost::asio::co_spawn(life.context, life.shared.keep_fresh(life.server),
                           boost::asio::bind_cancellation_slot(stop.slot(), boost::asio::detached));
@@ -106,18 +106,18 @@ TEST_CASE("the CA is read again without any reconcile, and all jobs are enqueued
     life.time.run();
 }
 
-TEST_CASE("a missing CA is looked for again in every pass, and the job says what is missing", "[status]") {
+TEST_CASE("every reconcile looks for a missing CA again, and the job says what is missing", "[status]") {
     Reporting life;
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsBuildFailed");
     CHECK_THAT(life.message("Created"), Catch::Contains("Secret ops/ca") && Catch::Contains("ca.crt"));
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     life.set_ca("one");
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("many passes at the same time read the CA once, also if the first of them is cut", "[status]") {
+TEST_CASE("many reconciles at the same time read the CA once, also if the first of them is cut", "[status]") {
     Reporting life;
     life.set_ca("one");
     const runtime::Need need = {.resource = api::resources::secrets,

@@ -19,7 +19,7 @@ struct TakenOver : Life {
             spec["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 3;
             if (claims) spec["volumeClaimPolicies"] = api::parse_json(claims).value();
         });
-        pass();
+        reconcile();
         theirs = job_set();
         for (const char* name : {"annotations", "managedFields", "generation", "creationTimestamp"})
             theirs["metadata"].erase(name);
@@ -94,16 +94,16 @@ TEST_CASE("a JobSet that another controller has built goes on as it is where a n
         TakenOver life("torch", has_claims ? claims_that_go : nullptr);
         life.suspend();
         if (!has_claims) life.finish_some();
-        life.pass();
+        life.reconcile();
         CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
         CHECK(life.has_said("JobSetKept"));
         CHECK(life.has_said("spec.replicatedJobs[0].template.spec.backoffLimit"));
         life.log_lines.clear();
         life.label_pods();
-        life.pass();
+        life.reconcile();
         life.set_suspend(false);
-        life.pass();
-        life.pass();
+        life.reconcile();
+        life.reconcile();
         CHECK(api::parse_meta(life.job_set()).uid == life.uid);
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
         CHECK(life.backoff_limit() == 7);
@@ -113,13 +113,13 @@ TEST_CASE("a JobSet that another controller has built goes on as it is where a n
 
         // What users change from then on is refused, and can be taken back.
         life.set_suspend(true);
-        life.pass();
+        life.reconcile();
         life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
-        life.pass();
+        life.reconcile();
         CHECK(life.condition("Created") == "False/JobsCreationFailed");
         life.set_in_job("trainer", Json());
         life.set_suspend(false);
-        life.pass();
+        life.reconcile();
         CHECK(api::parse_meta(life.job_set()).uid == life.uid);
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
         CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -130,9 +130,9 @@ TEST_CASE("a suspended JobSet that another controller has built otherwise is mad
           "[takeover]") {
     TakenOver life;
     life.suspend();
-    life.pass();
+    life.reconcile();
     life.server.collect_garbage();
-    life.pass();
+    life.reconcile();
     CHECK(api::parse_meta(life.job_set()).uid != life.uid);
     CHECK(life.backoff_limit() == 3);
     CHECK_FALSE(api::is_taken_over(life.job_set()));
@@ -153,19 +153,19 @@ TEST_CASE("a job of another controller does not end by the deadline of its runti
                 if (request.target.find("/status") == std::string::npos) return std::nullopt;
                 return api::Error{.code = api::Errc::unavailable, .message = "connection reset"};
             };
-        life.pass();
+        life.reconcile();
         life.server.refuse = nullptr;
         REQUIRE(life.server.find(config_maps, snapshot));
-        life.pass();
+        life.reconcile();
         CHECK(to_json(life.job()["status"]["runPolicy"]) == "{}");
         life.server.now += 1h;
-        life.pass();
+        life.reconcile();
         CHECK(life.condition("Failed").empty());
         life.finish_job_set();
-        life.pass();
+        life.reconcile();
         life.server.now += 1h;
         life.server.take_writes();
-        life.pass();
+        life.reconcile();
         CHECK(life.server.take_writes().empty());
     }
 }
@@ -174,15 +174,15 @@ TEST_CASE("what the Pods of another controller have mounted stays while its temp
     for (const Mounted& of : mounted) {
         INFO(of.framework);
         WithMap life(of);
-        life.pass();
+        life.reconcile();
         CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
         CHECK(life.is_theirs());
         life.suspend();
         life.finish_some();
-        life.pass();
+        life.reconcile();
         life.set_suspend(false);
-        life.pass();
-        life.pass();
+        life.reconcile();
+        life.reconcile();
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
         CHECK(life.is_theirs());
     }
@@ -193,9 +193,9 @@ TEST_CASE("it is replaced with the JobSet", "[takeover]") {
         INFO(of.framework);
         WithMap life(of);
         life.suspend();
-        life.pass();
+        life.reconcile();
         life.server.collect_garbage();
-        life.pass();
+        life.reconcile();
         CHECK(api::parse_meta(life.job_set()).uid != life.uid);
         CHECK_FALSE(life.is_theirs());
     }
@@ -220,7 +220,7 @@ TEST_CASE("a gang of another controller runs on, and its initializer leaves it w
         jobs.back()["dependsOn"] =
             api::parse_json(R"([{"name": "dataset-initializer", "status": "Complete"}])").value();
     });
-    life.pass();
+    life.reconcile();
     Json theirs = life.job_set();
     REQUIRE(pods_of(theirs, 0)["metadata"]["labels"].find(label) == nullptr);
     REQUIRE(pods_of(theirs, 1)["metadata"]["labels"][label].as_string() == "job");
@@ -234,18 +234,18 @@ TEST_CASE("a gang of another controller runs on, and its initializer leaves it w
     life.server.apply(job_sets, theirs);
     life.server.take_writes();
 
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
 
     life.set_suspend(true);
     theirs["spec"]["suspend"] = true;
     life.server.apply(job_sets, theirs);
     for (int i = 0; i < 3; ++i) {
-        life.pass();
+        life.reconcile();
         life.server.collect_garbage();
     }
     life.set_suspend(false);
-    for (int i = 0; i < 2; ++i) life.pass();
+    for (int i = 0; i < 2; ++i) life.reconcile();
     Json now = life.job_set();
     CHECK(now["spec"]["suspend"] == Json(false));
     CHECK(pods_of(now, 0)["metadata"]["labels"].find(label) == nullptr);

@@ -4,7 +4,7 @@ namespace controller {
 
 TEST_CASE("a new TrainJob gets its snapshot, then its JobSet, then its status") {
     Life life;
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() ==
           Writes{"POST " + config_maps_path, "PATCH " + job_set_path, "PATCH " + status_path});
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -13,96 +13,96 @@ TEST_CASE("a new TrainJob gets its snapshot, then its JobSet, then its status") 
           api::parse_meta(life.job()).uid);
 }
 
-TEST_CASE("a second pass over a settled TrainJob writes nothing") {
+TEST_CASE("a second reconcile of a settled TrainJob writes nothing") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
-    CHECK(!life.pass().error);
+    CHECK(!life.reconcile().error);
     CHECK(life.server.take_writes().empty());
 }
 
 TEST_CASE("a suspended TrainJob settles without a write as well") {
     Life life;
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Suspended") == "True/Suspended");
     CHECK((*life.server.find(job_sets, key))["spec"]["suspend"] == Json(true));
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes().empty());
 }
 
 TEST_CASE("suspending stores the transition before the JobSet is touched") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
     CHECK((*life.server.find(job_sets, key))["spec"]["suspend"] == Json(true));
 }
 
 TEST_CASE("the JobSet's end becomes the TrainJob's") {
     Life life;
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
     life.finish_job_set();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.condition("Complete") == "True/AllJobsCompleted");
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes().empty());
 }
 
 TEST_CASE("a status that is too long for the cache is written again as a whole") {
     Life life;
-    life.pass();
+    life.reconcile();
     const std::string message(5'000, 'm');
     life.finish_job_set();
     life.server.edit(job_sets, key, [&](Json& job_set) {
         job_set["status"]["conditions"].items().front()["message"] = message;
     });
-    life.pass();
+    life.reconcile();
     REQUIRE(life.message("Complete") == message);
     life.set_suspend(true);  // a new generation
-    life.pass();
+    life.reconcile();
     CHECK(life.cache.is_abridged(key));
     const api::TrainJob job = api::parse_train_job(life.job());
     CHECK(api::terminal_condition(job)->observed_generation == job.meta.generation);
     CHECK(life.message("Complete") == message);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes().empty());
 }
 
 TEST_CASE("after the deadline the status comes first and the JobSet goes in the next reconcile") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 20);
-    CHECK(life.pass().requeue_after == 20s);
+    CHECK(life.reconcile().requeue_after == 20s);
     life.server.take_writes();
     life.server.now += 21s;
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.condition("Failed") == "True/DeadlineExceeded");
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes().empty());
 }
 
 TEST_CASE("a deadline that another write has moved is not acted on: the live view decides") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 60);
-    life.pass();
+    life.reconcile();
     life.server.show(life.cache);
     life.server.take_writes();
     // The cache still shows a running job; in the cluster it was suspended.
     life.frozen = true;
     life.set_suspend(true);
     life.server.now += 61s;
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Failed").empty());
     CHECK(life.condition("Suspended") == "True/Suspended");
 }
@@ -110,29 +110,29 @@ TEST_CASE("a deadline that another write has moved is not acted on: the live vie
 TEST_CASE("the TTL of the runtime deletes the finished TrainJob") {
     Life life;
     life.set_in_runtime("ttlSecondsAfterFinished", 30);
-    life.pass();
+    life.reconcile();
     life.finish_job_set();
-    life.pass();
+    life.reconcile();
     life.server.take_writes();
-    CHECK(life.pass().requeue_after == 30s);
+    CHECK(life.reconcile().requeue_after == 30s);
     CHECK(life.server.take_writes().empty());
     life.server.now += 30s;
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_path});
     life.server.collect_garbage();
-    CHECK(life.pass().gone);
+    CHECK(life.reconcile().gone);
 }
 
 TEST_CASE("the snapshot's TTL counts once the runtime is gone") {
     Life life;
     life.set_in_runtime("ttlSecondsAfterFinished", 30);
-    life.pass();
+    life.reconcile();
     life.finish_job_set();
-    life.pass();
+    life.reconcile();
     life.server.erase(cluster_training_runtimes, {"", "torch"});
     life.server.now += 30s;
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_path});
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("a new TrainJob costs no look for a snapshot or a JobSet that it canno
         reads.push_back(request.target);
         return std::nullopt;
     };
-    life.pass();
+    life.reconcile();
     CHECK(reads == std::vector<std::string>{job_path, runtime_path});
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("a JobSet that has come meanwhile is not changed by the request that w
         if (request.method == "PATCH" && request.target == job_set_path) life.server.put(job_sets, theirs);
         return std::nullopt;
     };
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.job_set()["spec"]["replicatedJobs"].is_null());
 }
@@ -164,11 +164,11 @@ TEST_CASE("a JobSet that has come meanwhile is not changed by the request that w
 TEST_CASE("a missing runtime is reported, and the job goes on when it appears") {
     Life life;
     life.server.erase(cluster_training_runtimes, {"", "torch"});
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsBuildFailed");
     CHECK(!life.server.find(job_sets, key));
     life.server.put(cluster_training_runtimes, api::parse_json(runtime_text).value());
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
@@ -181,13 +181,13 @@ std::optional<api::Error> refuse_job_sets(const kube::Request& request) {
 TEST_CASE("a runtime that is corrected before anything was created replaces the snapshot") {
     Life life;
     life.server.refuse = refuse_job_sets;
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     REQUIRE(life.server.find(config_maps, snapshot));
     life.server.refuse = {};
     life.set_nodes(5);
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path,
                                               "DELETE " + config_maps_path + "/job-runtime-snapshot",
                                               "POST " + config_maps_path, "PATCH " + status_path,
@@ -198,7 +198,7 @@ TEST_CASE("a runtime that is corrected before anything was created replaces the 
 TEST_CASE("a snapshot is not replaced by what a runtime was before another reconcile read it") {
     Life life;
     life.server.refuse = refuse_job_sets;
-    life.pass();
+    life.reconcile();
     life.server.refuse = {};
     Json corrected = *life.server.find(cluster_training_runtimes, {"", "torch"});
     corrected["spec"]["mlPolicy"]["numNodes"] = 5;
@@ -210,10 +210,10 @@ TEST_CASE("a snapshot is not replaced by what a runtime was before another recon
     };
     life.set_nodes(4);
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
     life.server.refuse_read = {};
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("a snapshot of another owner is not overwritten") {
     life.server.put(
         config_maps,
         api::parse_json(R"({"metadata":{"name":"job-runtime-snapshot","namespace":"ns"}})").value());
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + status_path});
 }
@@ -234,7 +234,7 @@ TEST_CASE("a snapshot of an earlier TrainJob of the name is not overwritten but 
                         "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
                         "name":"job","uid":"of-an-earlier-one","controller":true}]}})")
                         .value());
-    life.pass();
+    life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK_THAT(life.message("Created"),
                Catch::EndsWith("but to an earlier one of this name; it will be collected"));
@@ -247,14 +247,14 @@ TEST_CASE("a lost status write ends the reconcile with an error and emits no eve
         if (request.target != status_path) return std::nullopt;
         return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
     };
-    const auto report = life.pass();
+    const auto report = life.reconcile();
     CHECK(report.error);
     CHECK(report.requeue_after);
     REQUIRE(life.log_lines.size() == 1);
     CHECK_THAT(life.log_lines[0], Catch::Contains("JobSet created"));
     life.server.refuse = {};
     life.server.take_writes();
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
@@ -262,16 +262,16 @@ TEST_CASE("a lost status write ends the reconcile with an error and emits no eve
 TEST_CASE("a TrainJob managed by another controller gets no write at all") {
     Life life;
     life.set_in_job("managedBy", "kueue.x-k8s.io/multikueue");
-    life.pass();
+    life.reconcile();
     CHECK(life.server.take_writes().empty());
 }
 
 TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be read") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 60);
-    life.pass();
+    life.reconcile();
     life.server.now += 61s;
-    life.pass();
+    life.reconcile();
     REQUIRE(life.condition("Failed") == "True/DeadlineExceeded");
     life.server.erase(cluster_training_runtimes, {"", "torch"});
     // As older releases left it: only the snapshot has the time to live.
@@ -281,7 +281,7 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
         if (!request.target.starts_with(config_maps_path)) return std::nullopt;
         return api::Error{.code = api::Errc::forbidden, .message = "may not", .http_status = 403};
     };
-    const auto report = life.pass();
+    const auto report = life.reconcile();
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
     CHECK(report.requeue_after);
     CHECK(report.error);
@@ -301,11 +301,11 @@ TEST_CASE("what is written of a JobSet is logged with the TrainJob's key and UID
         return false;
     };
     life.set_suspend(true);
-    life.pass();
+    life.reconcile();
     CHECK(reported("JobSet created"));
-    life.pass();
+    life.reconcile();
     CHECK(!reported("JobSet"));
     life.set_suspend(false);
-    life.pass();
+    life.reconcile();
     CHECK(reported("JobSet resumed"));
 }

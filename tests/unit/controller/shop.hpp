@@ -40,7 +40,7 @@ private:
     VirtualClock& clock_;
 };
 
-// A worker over the modelled API server, with the caches under the test's control.
+// A controller over the modelled API server, with the caches under the test's control.
 struct Shop {
     boost::asio::io_context context = {};
     VirtualClock time{context};
@@ -51,7 +51,7 @@ struct Shop {
     std::function<bool(const kube::Request&)> hangs = [](const kube::Request&) { return false; };
     std::function<void(const kube::Request&, const kube::Response&)> on_answer = [](const kube::Request&,
                                                                                     const kube::Response&) {};
-    int in_flight = 0;  // requests of passes
+    int in_flight = 0;  // requests of reconciles
     std::string lines = {};
     kube::EventRecorder events{context.get_executor(), event_server_, time, "test"};
     net::Log log{net::LogLevel::warn, net::LogFormat::json, [this](std::string_view line) { lines += line; }};
@@ -62,29 +62,29 @@ struct Shop {
                                 controller->enqueue(key, change);
                             },
                             namespaces};
-    std::function<void()> on_pass = [] {};
+    std::function<void()> on_reconcile = [] {};
     controller::SharedObjects shared_{time};
     controller::ProgressSettings progress_;
-    controller::Reconciler pass{gate_,
-                                cache,
-                                events,
-                                log,
-                                [this] {
-                                    on_pass();
-                                    return server.now;
-                                },
-                                {},
-                                {runtime::default_pipeline(), shared_},
-                                progress_};
+    controller::Reconciler reconciler{gate_,
+                                      cache,
+                                      events,
+                                      log,
+                                      [this] {
+                                          on_reconcile();
+                                          return server.now;
+                                      },
+                                      {},
+                                      {runtime::default_pipeline(), shared_},
+                                      progress_};
     bool allowed = true;
     bool draining = false;
-    std::optional<std::size_t> cut = {};    // passes, by a drain that is over
+    std::optional<std::size_t> cut = {};    // reconciles, by a drain that is over
     std::optional<std::string> ended = {};  // what run() threw
 
     explicit Shop(kube::Namespaces of = {}, int concurrency = 2, controller::ProgressSettings progress = {})
         : namespaces(std::move(of)), progress_(std::move(progress)) {
         controller = std::make_unique<controller::Controller>(
-            context.get_executor(), clock, cache, pass, metrics, log, [this] { return allowed; },
+            context.get_executor(), clock, cache, reconciler, metrics, log, [this] { return allowed; },
             controller::Controller::Limits{.concurrency = concurrency});
         server.put(cluster_training_runtimes, api::parse_json(R"({
             "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "plain"},

@@ -84,7 +84,7 @@ TEST_CASE("that a TrainJob is at risk is reported once until it fits again", "[p
         story.now = start + elapsed;
         story.observed.job->trainer_status.last_updated = story.now;
         needs(story.observed, time);
-        return story.pass({});
+        return story.reconcile({});
     };
     CHECK(look(1h, 3h).events.empty());
     const Conclusion at_risk = look(9h, 3h);
@@ -98,8 +98,8 @@ TEST_CASE("that a TrainJob is at risk is reported once until it fits again", "[p
     CHECK(story.reported == "32400 DeadlineAtRisk, 32430 DeadlineAtRisk");
 
     // Neither an error nor a failed write of the status repeats it.
-    const Conclusion failed = after_failed_status_write(story.pass(refused(lost_connection)), story.observed,
-                                                        lost_connection, story.now);
+    const Conclusion failed = after_failed_status_write(story.reconcile(refused(lost_connection)),
+                                                        story.observed, lost_connection, story.now);
     CHECK(failed.retry_state.is_at_risk);
     CHECK(story.reported == "32400 DeadlineAtRisk, 32430 DeadlineAtRisk");
 }

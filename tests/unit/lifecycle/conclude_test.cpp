@@ -295,7 +295,7 @@ TEST_CASE("a JobSet that is built again is reported", "[conclude]") {
     CHECK(text(conclude_after(observed, 10s, applied).events) ==
           "Warning JobSetRecreated, Warning GPUCountUnknown");
     CHECK(text(conclude_after(observed, 10s, refused(lost_connection)).events).empty());
-    // The build's events come again with every pass; they are reported when they take effect.
+    // The build's events come again with every reconcile; they are reported when they take effect.
     CHECK(conclude_after(running(), 10s, {.events = applied.events}).events.empty());
 }
 
@@ -370,7 +370,7 @@ TEST_CASE("nothing is learned about creating while an old JobSet goes", "[conclu
           "Created=False/JobsCreationFailed");
 }
 
-TEST_CASE("nor while pods of a suspended job still end", "[conclude]") {
+TEST_CASE("nothing is learned about creating while pods of a suspended job still end", "[conclude]") {
     Observed observed = suspended();
     observed.job_set->replicated_jobs = {{.name = "node", .active = 1, .suspended = 1}};
     observed.job->jobs_status = observed.job_set->replicated_jobs;
@@ -382,7 +382,7 @@ TEST_CASE("nor while pods of a suspended job still end", "[conclude]") {
     }
 }
 
-TEST_CASE("nor while the TrainJob is being deleted", "[conclude]") {
+TEST_CASE("nothing is learned about creating while the TrainJob is being deleted", "[conclude]") {
     Observed observed = submitted();
     observed.job->meta.deletion = start;
     CHECK_FALSE(conclude_after(observed, 10s).status_changed);

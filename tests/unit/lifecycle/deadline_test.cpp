@@ -66,7 +66,7 @@ TEST_CASE("the deadline counts from creation or the last resume", "[deadline]") 
         }
 }
 
-TEST_CASE("whether a job may have been resumed before any pass saw it", "[deadline]") {
+TEST_CASE("whether a job may have been resumed before any reconcile saw it", "[deadline]") {
     Observed observed = with_deadline(submitted());
     api::TrainJob& job = *observed.job;
     CHECK_FALSE(may_have_been_resumed(observed));  // its spec never changed

@@ -109,6 +109,20 @@ TEST_CASE("restarts are measured in the write that says so, by whether they coun
     CHECK(after(ended, 33s).restarted == api::Restarts{.all = 1});
 }
 
+TEST_CASE("a reconcile that writes the status twice measures a start and all restarts once",
+          "[measurements]") {
+    const Measurements earlier = {
+        .wait = 5s, .restarted = {.all = 2, .counted = 1}, .requeue = RequeueReason::stall};
+    const Measurements latest = {.restarted = {.all = 1, .counted = 1}, .end = End::complete};
+    const Measurements both = joined(earlier, latest);
+    CHECK(both.wait == 5s);
+    CHECK(both.restarted == api::Restarts{.all = 3, .counted = 2});
+    CHECK(both.end == End::complete);
+    CHECK(!both.requeue);
+    CHECK(joined(earlier, {.wait = 9s}).wait == 9s);
+    CHECK(!joined({}, latest).wait);
+}
+
 TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was nothing to do",
           "[measurements]") {
     const auto failed = [](const Observed& observed, api::Error error) {

@@ -34,7 +34,7 @@ Observed with_lease(Observed observed, std::chrono::seconds elapsed) {
 Conclusion look(Story& story, std::chrono::seconds elapsed) {
     story.now = start + elapsed;
     story.observed = with_lease(std::move(story.observed), elapsed);
-    return story.pass({});
+    return story.reconcile({});
 }
 
 }  // namespace
@@ -273,7 +273,7 @@ TEST_CASE("of several causes of a stall the first gives the reason", "[progress]
     look(story, due + 10min);
     CHECK(story.says().ends_with("Stalled=True/ProgressDeadlineExceeded"));
     story.now = start + due + 10s + 10min;
-    story.pass({.start_events = ""});
+    story.reconcile({.start_events = ""});
     CHECK(story.says().ends_with("Stalled=True/PodsNotCreated"));
     story.observed.job_set->lacks_pods.clear();
     look(story, due + 22min);

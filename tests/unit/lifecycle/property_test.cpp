@@ -205,7 +205,7 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         if (std::holds_alternative<CleanUp>(decision))
             REQUIRE(text(conclusion.conditions) == text(observed.job->conditions));
 
-        // Once written, the same pass has nothing to write, unless it goes on with another decision.
+        // Once written, the same reconcile has nothing to write, unless it goes on with another decision.
         Observed written = observed;
         written.job->conditions = conclusion.conditions;
         written.job->jobs_status = conclusion.jobs_status;

@@ -5,7 +5,7 @@
 
 namespace lifecycle {
 
-TEST_CASE("whether the object or the world is to blame", "[refusal]") {
+TEST_CASE("a rejection of an object is distinguished from a failure of the API server", "[refusal]") {
     struct Row {
         const char* name;
         int status;
@@ -60,7 +60,7 @@ TEST_CASE("whether the object or the world is to blame", "[refusal]") {
     CHECK_FALSE(is_rejection(taken));
 }
 
-TEST_CASE("what stands in the way when no object is to blame", "[refusal]") {
+TEST_CASE("an error that rejects no object is classified by its obstacle", "[refusal]") {
     struct Row {
         const char* name;
         int status;

@@ -83,7 +83,7 @@ TEST_CASE("a server that asks for a pause gets it although there is something to
     api::Error busy = server_error(429, "slow down", api::Errc::unavailable);
     busy.retry_after = 40s;
     Story story;
-    CHECK(story.pass(refused(busy)).requeue_after == 40s);
+    CHECK(story.reconcile(refused(busy)).requeue_after == 40s);
     story.until(40s, refused(busy));
     CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
 }
@@ -92,24 +92,24 @@ TEST_CASE("a success ends what was said of errors", "[retry]") {
     Story story;
     story.until(20s, refused(webhook_down));
     SECTION("Created is True") {
-        story.pass({.job_set_written = true});
+        story.reconcile({.job_set_written = true});
         CHECK(story.says() == "Created=True/JobsCreationSucceeded");
         CHECK(story.observed.retry_state.failures == 0);
         CHECK_FALSE(story.observed.retry_state.errors_since);
     }
     SECTION("or not there, if it is for failures only") {
-        story.pass({.job_set_written = true}, {CreatedCondition::on_failure});
+        story.reconcile({.job_set_written = true}, {CreatedCondition::on_failure});
         CHECK(story.says().empty());
     }
     SECTION("also where the JobSet turns out to be there") {
         story.observed.job_set = job_set_of(*story.observed.job);
-        story.pass({});
+        story.reconcile({});
         CHECK(story.says() == "Created=True/JobsCreationSucceeded");
     }
     SECTION("also where it has ended, or the job has") {
         story.observed.job_set = job_set_of(*story.observed.job);
         story.observed.job->active_deadline_seconds = 10;
-        story.pass({});
+        story.reconcile({});
         CHECK(story.says() == "Created=True/JobsCreationSucceeded Failed=True/DeadlineExceeded");
     }
 }
@@ -117,15 +117,15 @@ TEST_CASE("a success ends what was said of errors", "[retry]") {
 TEST_CASE("a verdict ends what was said of errors, and begins the 15 s anew", "[retry]") {
     Story story;
     story.until(20s, refused(webhook_down));
-    story.pass(build_failed());
+    story.reconcile(build_failed());
     CHECK(story.says() == "Created=False/JobsBuildFailed");
     story.now += 1s;
-    story.pass(refused(webhook_down));
+    story.reconcile(refused(webhook_down));
     story.now += 14s;
-    story.pass(refused(webhook_down));
+    story.reconcile(refused(webhook_down));
     CHECK(story.says() == "Created=False/JobsBuildFailed");
     story.now += 1s;
-    story.pass(refused(webhook_down));
+    story.reconcile(refused(webhook_down));
     CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
 }
 
@@ -134,10 +134,10 @@ TEST_CASE("after a restart what was said stays, and the 15 s begin anew", "[retr
     story.until(20s, refused(webhook_down));
     story.observed.retry_state = {};
     story.reported.clear();
-    story.pass(refused(lost_connection));
+    story.reconcile(refused(lost_connection));
     CHECK(story.message("Created") == "JobSet default/job: failed calling webhook: connection refused");
     story.now += 15s;
-    story.pass(refused(lost_connection));
+    story.reconcile(refused(lost_connection));
     CHECK(story.message("Created") == "JobSet default/job: connection reset");
     CHECK(story.reported == "35 ReconcileError");
 }
@@ -145,10 +145,10 @@ TEST_CASE("after a restart what was said stays, and the 15 s begin anew", "[retr
 TEST_CASE("texts that alternate are written once a minute, another reason at once", "[retry]") {
     Story story;
     for (; story.now < start + 10min; story.now += 5s)
-        story.pass(refused(server_error(500, "attempt " + std::to_string((story.now - start).count()))));
+        story.reconcile(refused(server_error(500, "attempt " + std::to_string((story.now - start).count()))));
     CHECK(story.writes == 10);
     CHECK(story.message("Created") == "JobSet default/job: attempt 555");
-    story.pass(refused(no_right));
+    story.reconcile(refused(no_right));
     CHECK(story.says() == "Created=False/PermissionDenied");
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("Created does not forget that there was a JobSet over errors that are 
 TEST_CASE("a cause that takes turns with another one is written every 15 s at most", "[retry]") {
     Story story;
     for (; story.now < start + 2min; story.now += 1s)
-        story.pass(refused(story.now.time_since_epoch().count() % 2 == 0 ? no_right : webhook_down));
+        story.reconcile(refused(story.now.time_since_epoch().count() % 2 == 0 ? no_right : webhook_down));
     CHECK(story.writes <= 8);
     CHECK(story.writes >= 6);
 }
@@ -184,7 +184,7 @@ TEST_CASE("errors that pass by themselves do not count towards the 15 s of other
     const api::Error ending = server_error(403, "because it is being terminated");
     Story story;
     story.until(20s, refused(ending));
-    story.pass(refused(webhook_down));
+    story.reconcile(refused(webhook_down));
     CHECK(story.says().empty());
     SECTION("which begin with the first of those") {
         story.until(34s, refused(webhook_down));
@@ -194,14 +194,14 @@ TEST_CASE("errors that pass by themselves do not count towards the 15 s of other
     }
     SECTION("and are not said in their place") {
         story.now += 16s;
-        story.pass(refused(ending));
+        story.reconcile(refused(ending));
         CHECK(story.says().empty());
     }
     SECTION("and break a series") {
         story.now += 10s;
-        story.pass(refused(ending));
+        story.reconcile(refused(ending));
         story.now += 10s;
-        story.pass(refused(webhook_down));
+        story.reconcile(refused(webhook_down));
         CHECK(story.says().empty());
     }
 }
@@ -220,20 +220,20 @@ TEST_CASE("errors have lasted since the reconcile began that met the first of th
     Story story;
     story.observed.retry_state.began = start;
     story.now = start + 10s;
-    story.pass(refused(webhook_down));
+    story.reconcile(refused(webhook_down));
     CHECK(story.says().empty());
     story.observed.retry_state.began = start + 11s;
     story.now = start + 21s;
-    story.pass(refused(webhook_down));
+    story.reconcile(refused(webhook_down));
     CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
     // A single one may have come after something else that was slow.
     Story hung;
     hung.observed.retry_state.began = start;
     hung.now = start + 30s;
-    CHECK(hung.pass(refused(lost_connection)).requeue_after == 1s);
+    CHECK(hung.reconcile(refused(lost_connection)).requeue_after == 1s);
     CHECK(hung.says().empty());
     hung.now += 1s;
-    hung.pass(refused(lost_connection));
+    hung.reconcile(refused(lost_connection));
     CHECK(hung.says() == "Created=Unknown/JobsCreationRetrying");
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("errors are over once the job waits for something else", "[retry]") {
     story.observed.job_set.reset();
     story.until(20s, refused(webhook_down));
     REQUIRE(story.says() == "Created=Unknown/JobsCreationRetrying");
-    story.pass({.result = WaitingForClaim{"PersistentVolumeClaim default/data"}});
+    story.reconcile({.result = WaitingForClaim{"PersistentVolumeClaim default/data"}});
     CHECK(story.says().empty());
     CHECK(runtime_source(story.observed) == RuntimeSource::snapshot);
 }

@@ -31,7 +31,7 @@ const api::Error no_permission = {
 
 Conclusion look(Story& story, std::chrono::seconds elapsed, const Outcome& outcome = {}) {
     story.now = start + elapsed;
-    return story.pass(outcome);
+    return story.reconcile(outcome);
 }
 
 bool wants(const Observed& observed, std::chrono::seconds elapsed) {

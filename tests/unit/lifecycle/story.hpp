@@ -3,7 +3,7 @@
 
 namespace lifecycle {
 
-/// One job through passes that all meet the same, each as soon as the one before has asked for it. Every
+/// One TrainJob through reconciles with the same outcome, each when the one before has asked for it. Every
 /// status is stored at once.
 struct Story {
     Observed observed = submitted();
@@ -12,7 +12,7 @@ struct Story {
     std::string reported = {};              ///< "15 ReconcileError", seconds after the start; ", " between
     int writes = 0;                         ///< of the status
 
-    Conclusion pass(const Outcome& outcome, const Options& options = {}) {
+    Conclusion reconcile(const Outcome& outcome, const Options& options = {}) {
         const Conclusion conclusion = conclude(observed, decide(observed, now), outcome, now, options);
         writes += conclusion.status_changed ? 1 : 0;
         observed.job->conditions = conclusion.conditions;
@@ -30,7 +30,7 @@ struct Story {
     void until(std::chrono::seconds elapsed, const Outcome& outcome) {
         while (next && *next <= start + elapsed) {
             now = *next;
-            pass(outcome);
+            reconcile(outcome);
         }
         now = start + elapsed;
     }

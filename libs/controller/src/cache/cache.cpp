@@ -27,8 +27,8 @@ void keep_items(Json* list, Predicate wanted) {
     if (list && list->is_array()) std::erase_if(list->items(), std::not_fn(wanted));
 }
 
-// The rest of the metadata is in key and entry: identify() restores it. Lists may be as long as an object, so
-// the parts that decisions need are named.
+// identify() restores the rest of the metadata from key and entry. The needed parts are named, since lists
+// may be as long as an object.
 void keep_what_decisions_need(Json& object, std::initializer_list<std::string_view> metadata) {
     keep_only(&object, {"metadata", "spec", "status"});
     keep_only(object.find("metadata"), metadata);
@@ -83,7 +83,8 @@ void keep_what_starts(Json& object) {
         for (Json& job : jobs->items()) keep_only(&job, {"name", "replicas", "dependsOn"});
 }
 
-// Null stores no bytes. A JobSet that no TrainJob owns matters only if it has the name of a TrainJob.
+// Makes a JobSet that no TrainJob owns null, which stores no bytes: it matters only if it has the name of a
+// TrainJob.
 std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     const bool ours = !controlling_train_job(object).is_null();
     if (!ours) {
@@ -119,7 +120,7 @@ void keep_progress_annotations(Json& object, bool wanted) {
     if (!wanted || std::as_const(*metadata)["annotations"].empty()) metadata->erase("annotations");
 }
 
-// Volcano makes PodGroups for all Pods.
+// Leaves out PodGroups that no TrainJob owns: Volcano makes some for all Pods.
 std::optional<Cache::OwnedIndex> transform_owned(Json& object) {
     if (controlling_train_job(object).is_null()) return std::nullopt;
     const Cache::OwnedIndex index = {std::as_const(object)["metadata"]["generation"].int_or(0)};
@@ -201,7 +202,7 @@ std::optional<Cache::RuntimeIndex> Cache::transform_runtime(Json& object) const 
 }
 
 Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
-    // Most of the object, which is not needed here and so not copied.
+    // The spec is most of the object. It is not needed here, and so moved instead of copied.
     Json* const spec_in_object = object.find("spec");
     Json spec = spec_in_object ? std::move(*spec_in_object) : Json();
     api::TrainJob job = api::parse_train_job(object);
@@ -211,7 +212,8 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
     job.managed_by = std::as_const(spec)["managedBy"].as_string();
     const lifecycle::State state = lifecycle::state_of(job);
     const bool goes_on = !api::terminal_condition(job);
-    // Nothing is built for an ended TrainJob or one of another controller, and it may exist for months.
+    // No object is built for an ended TrainJob or one of another controller, and such a TrainJob may exist
+    // for months.
     const bool at_rest = !goes_on || state == lifecycle::State::elsewhere;
     if (at_rest)
         keep_only(&spec,
@@ -308,7 +310,7 @@ void Cache::enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* befo
                           const JobSetEntry* after) {
     const bool ours = (before && before->index.ours) || (after && after->index.ours);
     const bool comes_or_goes = !before || !after;
-    // A cluster may be full of JobSets without TrainJobs.
+    // A cluster may have many JobSets without TrainJobs.
     if (ours || (comes_or_goes && train_jobs_.find(job_set)))
         on_change_(job_set, change_of(Change::Of::job_set, after));
 }
@@ -319,9 +321,9 @@ void Cache::enqueue_jobs_without_job_set(const std::string& partition) {
     });
 }
 
-// Such an object is created again for suspended jobs only. Queues hold thousands of jobs back that need none,
-// and lists of the kind come when an API server has restarted and is busy. If the runtime is unknown, the
-// reconcile decides.
+// Enqueues suspended TrainJobs only, since only theirs is created again. Queues hold thousands of TrainJobs
+// back that need no such object, and lists of the kind come when an API server has restarted and is busy. If
+// the runtime is unknown, the reconcile decides.
 void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& partition) {
     const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
     std::unordered_set<std::size_t> without;
@@ -337,14 +339,14 @@ void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string&
     });
 }
 
-// For example a PodGroup, whose status the scheduler writes all the time.
+// Ignores a change of the status alone: the scheduler writes that of a PodGroup all the time.
 void Cache::enqueue_owner_of(const api::ObjectKey& owned, const OwnedEntry* before, const OwnedEntry* after) {
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->index.generation == after->index.generation;
     if (!same) on_change_(owned, {});
 }
 
-// Tenants may have as many runtimes as TrainJobs, and change them as often.
+// Notes only changes that matter: tenants may have as many runtimes as TrainJobs, and change them as often.
 void Cache::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before,
                          const RuntimeEntry* after) {
     const std::size_t hash = std::hash<api::ObjectKey>()(runtime);

@@ -11,7 +11,7 @@ using api::Json;
 using lifecycle::WriteFailed;
 using runtime::ApplyPolicy;
 
-// By which a plugin was shown what there is of the object that it builds.
+// Returns the need by which the plugin has seen the live object that it builds.
 const runtime::Need& need_of(const Json& object, const runtime::Needs& needs) {
     const api::ObjectKey key = api::parse_meta(object).key();
     const auto at = std::find_if(needs.objects.begin(), needs.objects.end(), [&](const runtime::Need& need) {
@@ -26,14 +26,14 @@ const runtime::Need& need_of(const Json& object, const runtime::Needs& needs) {
 // Kubernetes' own kinds know no apply that only creates.
 bool can_be_applied(const kube::Resource& resource) { return !resource.group.empty(); }
 
-// What is not there: touches nothing that others have made since we looked, whatever is in it.
+// Returns a request that can only create, so it changes no object that was made since the read.
 kube::Request creation(const kube::Resource& resource, Json wanted) {
     return can_be_applied(resource) ? kube::apply_new(resource, std::move(wanted))
                                     : kube::create(resource, wanted);
 }
 
-// As a whole, since without an apply nothing tells which of the fields of `live` are ours to withdraw. Others
-// may have put something into its metadata.
+// Returns the whole object, with the metadata that others may have changed: without an apply, no record shows
+// which fields of `live` are to be withdrawn.
 Json replacement(Json wanted, const Json& live) {
     Json metadata = live["metadata"];
     metadata.erase("managedFields");
@@ -44,7 +44,7 @@ Json replacement(Json wanted, const Json& live) {
     return wanted;
 }
 
-// As it was seen.
+// Returns a request that changes `live` only as it was read.
 kube::Request change(const kube::Resource& resource, Json wanted, const Json& live) {
     if (!can_be_applied(resource)) return kube::replace(resource, replacement(std::move(wanted), live));
     const api::ObjectMeta seen = api::parse_meta(live);
@@ -53,7 +53,7 @@ kube::Request change(const kube::Resource& resource, Json wanted, const Json& li
     return kube::apply(resource, wanted, true);
 }
 
-// nullopt if `live` (nullptr: nothing yet) is as it should be.
+// Returns nullopt if `live` is as it should be. nullptr: the object does not exist yet.
 std::optional<kube::Request> request_for(const runtime::BuiltObject& built, const runtime::Need& name,
                                          const Json* live) {
     const kube::Resource& resource = name.resource;

@@ -14,28 +14,30 @@ using namespace boost::asio::experimental::awaitable_operators;
 
 namespace {
 
-// What changes whether reconciles may start notifies us; but a lease can lapse and return without that.
+// Every cause that changes whether reconciles may start notifies this class, except a lease that lapses and
+// returns, so that is polled.
 constexpr std::chrono::seconds poll_interval{1};
-// A watch that is this far behind is being re-listed or broken; the preconditions of our writes make acting
-// on its view harmless.
+// A watch that is this far behind is being re-listed or broken. Writes have preconditions, so a reconcile on
+// its view does no harm.
 constexpr std::chrono::seconds longest_deferral{15};
 constexpr std::chrono::milliseconds deferral_step{250};
-// A server that answers that a TrainJob is gone, which the cache still has, may know less than the cache: it
-// may have come back from a backup. Then no event would start another reconcile.
+// An API server that was restored from a backup may not have a TrainJob that the cache still has. Then no
+// event would start another reconcile.
 constexpr std::chrono::seconds until_cache_agrees{5};
-// Of a TrainJob, its runtime and its JobSet, that make a reconcile as dear again as a usual one: about what
-// is read, built and written within a millisecond.
+// The bytes of a TrainJob, its runtime and its JobSet that cost as much as a usual reconcile: about what is
+// read, built and written within a millisecond.
 constexpr std::size_t bytes_of_a_cost = 8 * 1024;
-// What a reconcile may read without being charged (MeteredReads): the objects that its cost counts, with as
-// many values as usual ones have, and a little more. Snapshots, keys and PodGroups mostly fit in.
+// The weight that a reconcile may read without a charge (MeteredReads): the objects that its cost counts,
+// with as many values as usual ones have, and a little more. Snapshots, keys and PodGroups mostly fit in.
 constexpr std::size_t weight_of_bytes = 2;
 constexpr std::size_t free_weight = 16 * 1024;
-// A reconcile for which that is not enough begins anew, and counts as dear.
+// The first grant for a reconcile that needs more. It begins anew, and counts with its grant.
 constexpr std::size_t first_grant = 64 * 1024;
 constexpr std::size_t growth_of_grants = 4;
-// So much later than the second of a time limit begins: timers and the wall clock are two clocks.
+// The margin after the second in which a time limit ends: timers and the wall clock are two clocks.
 constexpr std::chrono::milliseconds into_the_second{2};
-// Those that wait for nothing end within the turn that starts them.
+// The most reconciles that start in a row. A reconcile that waits for no answer ends within the turn that
+// starts it.
 constexpr int starts_in_a_row = 16;
 
 std::optional<kube::SteadyTime> earliest(std::optional<kube::SteadyTime> one,
@@ -90,8 +92,7 @@ void Controller::enqueue(const api::ObjectKey& train_job, const Change& change) 
         }
         return;
     }
-    // There is nothing to be done for what is gone, and where no reconcile runs it would stay in the queue
-    // for good.
+    // A TrainJob that is gone needs no reconcile. Where none runs, its key would stay in the queue for good.
     if (!cache_.train_jobs().find(train_job)) return forget(train_job);
     if (is_own_write(train_job, change)) return;
     queue_.add(train_job, clock_.now());
@@ -114,23 +115,24 @@ std::size_t Controller::allowed_without_grant(const api::ObjectKey& key) const {
     return free_weight + weight_of_bytes * cache_.bytes_of(key);
 }
 
-// A version that a settled reconcile has written: no other writer has changed that object between what was
-// decided on and this, because writes carry what they were decided on.
+// Returns whether a settled reconcile has written this version: then no other writer has changed the object
+// between its decision and this version, because writes carry what they were decided on.
 bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
     const auto at = expectations_.find(key);
     if (at == expectations_.end() || !at->second.settled) return false;
     const WrittenVersions& written = at->second.written;
-    // What comes after it is still to be shown.
+    // The cache has yet to show the version after it.
     if (change.of == Change::Of::train_job && change.resource_version == written.train_job_before)
         return true;
     const bool ours = (change.of == Change::Of::train_job && change.resource_version == written.train_job) ||
                       (change.of == Change::Of::job_set && change.resource_version == written.job_set);
-    // No reconcile comes to forget what has been shown.
+    // No other reconcile comes that would drop the expectations.
     if (ours) expectations_met(key, clock_.now());
     return ours;
 }
 
-// A reconcile has ended; without a report it is not known what it has done.
+// Enqueues the TrainJob again if it changed during its reconcile, except by own writes. `report`: nullptr if
+// it is not known what the reconcile has done.
 void Controller::settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report) {
     const ConcurrentChanges changes = std::move(concurrent_changes_.extract(key).mapped());
     const auto is_own_version = [&](const std::string& latest, std::string WrittenVersions::*own) {
@@ -151,7 +153,7 @@ net::Task<> Controller::run() {
     } catch (...) {
         end = std::current_exception();
     }
-    // What ended us must not end the wait for those that we end.
+    // The cancellation of run() must not end the wait for the reconciles that are cut.
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     cutting_ = true;
     co_await running_.join();
@@ -190,14 +192,14 @@ net::Task<std::size_t> Controller::drain(std::chrono::milliseconds patience) {
     co_return cut;
 }
 
-// Returns whether there is more to start, after a turn of all other work.
+// Starts reconciles that are due. Returns whether more are due, after a turn of all other work.
 bool Controller::start_due_reconciles() {
     const kube::SteadyTime now = clock_.now();
     users_at_ = cache_.enqueue_users(now);
     for (int started = 0; started < starts_in_a_row; ++started) {
         const auto key = queue_.next(now);
         if (!key) return users_at_ && *users_at_ <= now;
-        // Other namespaces do not wait for one whose lists are late, or are refused.
+        // Other namespaces do not wait for a namespace whose lists are late or refused.
         if (!cache_.synced(key->ns)) {
             queue_.postpone(*key, now + poll_interval);
             continue;
@@ -218,7 +220,7 @@ bool Controller::start_due_reconciles() {
     return true;
 }
 
-// Leaves the queue in order whatever happens; if not even that works, it throws.
+// Reconciles a TrainJob, and leaves the queue in order whatever happens. Throws if even that fails.
 net::Task<> Controller::reconcile_one(api::ObjectKey key) {
     const std::string uid = uid_of(key);
     std::string bug;
@@ -241,7 +243,7 @@ net::Task<> Controller::reconcile_one(api::ObjectKey key) {
         bug = "unknown exception";
     }
     if (!cutting_) {
-        // A bug of ours must not end the process, nor keep other jobs waiting.
+        // A bug must end neither the process nor the reconciles of other TrainJobs.
         metrics_.count_exception();
         log_.error("pass failed with an exception; it will be retried",
                    {{"trainjob", key}, {"uid", uid}, {"error", bug}});
@@ -250,11 +252,11 @@ net::Task<> Controller::reconcile_one(api::ObjectKey key) {
     retries_.try_emplace(key).first->second.uid = uid;
     const kube::SteadyTime now = clock_.now();
     const auto wait = queue_.failed(key, now);
-    // finish() had come as far as giving the key back, perhaps without its next reconcile.
+    // finish() may have given the key back, perhaps without its next reconcile.
     if (wait == wait.zero()) queue_.add_after(key, now + kube::WorkQueue::first_backoff);
 }
 
-// By the caches, as the reconcile begins; "" if there is none (any more).
+// Returns the UID of the TrainJob in the caches; "" if there is none (any more).
 std::string Controller::uid_of(const api::ObjectKey& key) const {
     const auto* entry = cache_.train_jobs().find(key);
     return entry ? std::string(entry->object.uid()) : std::string();
@@ -269,7 +271,7 @@ lifecycle::RetryState Controller::retry_state_of(const api::ObjectKey& key, cons
     return {};
 }
 
-// As it begins and ends.
+// Logs that the Lease is ahead of this clock, and later that it is not any more.
 void Controller::report_lease(const lifecycle::Measurements& made) {
     if (!made.lease_is_ahead || *made.lease_is_ahead == lease_is_ahead_) return;
     lease_is_ahead_ = *made.lease_is_ahead;
@@ -299,15 +301,15 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
         expiring_.erase(key);
     if (report.weight <= allowed_without_grant(key)) grants_.erase(key);
     note_written(key, report, now);
-    // They may have been shown already, and then nothing comes that asks.
+    // The cache may have shown the writes already; then no change comes that would drop the expectations.
     if (report.settled) expectations_met(key, now);
     if (report.error) log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
     if (report.retry_state == lifecycle::RetryState())
         retries_.erase(key);
     else
         retries_[key] = {uid, report.retry_state};
-    // The decision says when to requeue, backoff included. Only a server that asked for quiet is not to be
-    // disturbed by events either.
+    // The decision says when to requeue, backoff included. Only if a server has asked for a pause, events
+    // must not start a reconcile either.
     if (report.error && report.error->retry_after)
         queue_.failed(key, now, report.error->retry_after);
     else
@@ -315,9 +317,9 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     if (report.requeue_after) queue_.add_after(key, now + time_to_requeue(report));
 }
 
-// Time limits end with a second of the wall clock, and the reconcile has computed as if it were the beginning
-// of one. What has passed of that second is not to be waited for again, but a clock that stands still must
-// not cause a reconcile after the other.
+// Time limits end with a second of the wall clock, and the reconcile has computed as if that second had just
+// begun. The part of it that has passed is not waited for again, but a clock that stands still must not cause
+// one reconcile after the other.
 std::chrono::microseconds Controller::time_to_requeue(const ReconcileResult& report) const {
     using lifecycle::RequeueReason;
     const std::chrono::microseconds longest = *report.requeue_after;
@@ -340,7 +342,7 @@ void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& 
                           .until = now + longest_deferral};
 }
 
-// What it has read was more than it was charged for: it begins anew when there is room for a dearer one.
+// The reconcile has read more than its charge: it begins anew, with a larger charge, when there is room.
 void Controller::allow_more(const api::ObjectKey& key, const ReconcileResult& report) {
     const kube::SteadyTime now = clock_.now();
     std::size_t& grant = grants_[key];
@@ -350,8 +352,8 @@ void Controller::allow_more(const api::ObjectKey& key, const ReconcileResult& re
     queue_.add_after(key, now);
 }
 
-// Whether the caches show what our last reconcile over this job wrote. If not, its decisions would be about
-// the past.
+// Returns whether the caches show the writes of the last reconcile of this TrainJob. Otherwise the next one
+// would decide about the past.
 bool Controller::expectations_met(const api::ObjectKey& key, kube::SteadyTime now) {
     const auto at = expectations_.find(key);
     if (at == expectations_.end()) return true;

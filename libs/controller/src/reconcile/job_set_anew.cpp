@@ -1,4 +1,4 @@
-// A JobSet that is made anew: what it loses, and whether the new one would be taken, comes before.
+// Recreates a JobSet, after checks of what that loses and whether the API server would accept the new one.
 #include "kube/client/job_requests.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/quota.hpp"
@@ -22,21 +22,23 @@ api::Error invalid(std::string what) {
     return {.code = api::Errc::invalid, .message = std::move(what), .http_status = 422};
 }
 
-// Long enough for what is too long for `name`, and mostly the name of nothing.
+// Returns another name of the same length, so that a name that is too long is refused. Mostly no object has
+// it.
 std::string name_like(std::string name) {
     if (!name.empty()) name.back() = name.back() == 'x' ? 'y' : 'x';
     return name;
 }
 
-// Of what was tried: a name that is taken is looked at last.
+// Returns whether the error of a dry run is no verdict. A name that is taken is checked last, so everything
+// else was accepted.
 bool is_no_verdict(const api::Error& error) {
     return error.reason == "AlreadyExists" || cannot_be_tried(error);
 }
 
 }  // namespace
 
-// The TrainJob was read before its JobSet, and may have been changed, and built by another reconciler, in
-// between: if it has not changed since, it was the same when the JobSet was read.
+// Reads JobSet and TrainJob again. The TrainJob was read before its JobSet, and another reconciler may have
+// built a changed TrainJob in between. If it has not changed since, it was the same when the JobSet was read.
 kube::Task<Outcome> JobSetWriter::read_again(std::shared_ptr<const Json>& job_set) {
     auto seen = co_await whole_job_set();
     if (!seen) co_return unread(seen.error());
@@ -71,14 +73,14 @@ kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
     const api::Error resized = invalid("spec.trainer.numNodes has changed");
     Json counted;
     Outcome planned = co_await plan_recreation(built, *seen, resized, counted);
-    // No verdict, such as a time-out of a webhook, says nothing against a job that runs either.
+    // An error that is no verdict, such as a timeout of a webhook, is no reason against a running job either.
     if (const auto* failure = std::get_if<WriteFailed>(&planned.result))
         co_return kept_job_set(api::describe(failure->error), false);
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
     co_return co_await suspend_job_set(server_, view_, written_);
 }
 
-// If that is possible, and loses nothing.
+// Recreates the JobSet if that is possible and loses nothing.
 kube::Task<Outcome> JobSetWriter::begin_anew(const runtime::Built& built, const Json& live,
                                              api::Error refusal) {
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
@@ -107,8 +109,9 @@ kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Js
     co_return co_await remove(live, refusal);
 }
 
-// Whether it may be done once more, and the new one would be taken. `counted`: the snapshot with the note of
-// how often, which has to outlive the JobSet, and us; null if it is stored.
+// Checks whether the JobSet may be recreated once more, and whether the new one would be accepted. `counted`:
+// the snapshot with the note of recreations, which outlives the JobSet and this process; null if the note is
+// stored already.
 kube::Task<Outcome> JobSetWriter::plan_recreation(const runtime::Built& built, const Json& live,
                                                   const api::Error& refusal, Json& counted) {
     const api::ObjectKey snapshot = snapshot_key(key());
@@ -127,7 +130,7 @@ kube::Task<Outcome> JobSetWriter::plan_recreation(const runtime::Built& built, c
     co_return Outcome();
 }
 
-// As it was seen: it may have been resumed, or have finished, meanwhile.
+// Deletes the JobSet if it is still as it was read: it may have been resumed or have finished since.
 kube::Task<Outcome> JobSetWriter::remove(const Json& live, const api::Error& why) {
     const api::ObjectMeta seen = api::parse_meta(live);
     const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
@@ -139,10 +142,11 @@ kube::Task<Outcome> JobSetWriter::remove(const Json& live, const api::Error& why
     co_return ended(lifecycle::JobSetRemoved{api::describe(why)});
 }
 
-// Whether it would be taken once this one is gone: names that are too long, quotas, policies.
+// Checks by a dry run whether the new JobSet would be accepted once this one is gone: length of names,
+// quotas, policies.
 kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
     Json wanted = noted(built);
-    // Under another name, or the claims of this one would be in the way.
+    // With the same name, the claims of the present JobSet would be in the way.
     wanted["metadata"]["name"] = name_like(key().name);
     kube::Request attempt = kube::create(kube::resources::job_sets, wanted);
     attempt = kube::without_object(kube::dry_run(std::move(attempt)));

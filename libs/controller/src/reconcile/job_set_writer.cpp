@@ -25,14 +25,16 @@ Outcome written() {
     return outcome;
 }
 
-// What is wanted is there but for what others have added, or as the cluster has made it.
+// Returns the JobSet to apply to `live`: as it is built, with the entries of others, and with the template of
+// `live` if that stays.
 Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
     Json wanted = lifecycle::with_entries_of_others(ours, live);
     wanted = lifecycle::with_mark_of_takeover(std::move(wanted), live, keeps);
     return keeps ? runtime::with_live_template(wanted, live) : wanted;
 }
 
-// Others may add to a suspended JobSet, and resuming it withdraws nothing of ours.
+// Returns the fields that an apply withdraws. A change of `suspend` alone withdraws none, whatever others
+// have added.
 std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
     if (runtime::differs_in_suspend_only(ours, live)) return {};
     return lifecycle::withdrawn_fields(live, ours);
@@ -52,7 +54,7 @@ Outcome JobSetWriter::unread(api::Error error) const {
     return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), std::move(error)});
 }
 
-// Read live for a change, it is not read again. nullptr: it is gone.
+// Returns the whole JobSet; nullptr if it is gone. It is not read again if the view has it.
 kube::Async<std::shared_ptr<const Json>> JobSetWriter::whole_job_set() {
     if (view_.job_set) co_return view_.job_set;
     auto read_now = co_await read(server_, kube::resources::job_sets, key());
@@ -86,7 +88,8 @@ kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const Need
     co_return co_await refused_creation(applied.error());
 }
 
-// Up to the write of the status that comes next, the TrainJob may be corrected; a refusal leaves it so.
+// Tries to create the JobSet by a dry run. A refusal leaves the TrainJob open for corrections, which end with
+// the next status write.
 kube::Task<Outcome> JobSetWriter::try_first(kube::Request request) {
     kube::Request attempt = kube::dry_run(std::move(request));
     const auto tried = co_await server_.send(std::move(attempt));
@@ -94,8 +97,8 @@ kube::Task<Outcome> JobSetWriter::try_first(kube::Request request) {
     co_return ended(lifecycle::ReadyToCreate{});
 }
 
-// Another reconciler may have created it since we looked, and filled a quota with it: then nothing may be
-// corrected any more.
+// Checks a refusal: another reconciler may have created the JobSet since the read, and filled a quota with
+// it. Then nothing may be corrected any more.
 kube::Task<Outcome> JobSetWriter::refused_creation(api::Error refusal) {
     const auto job_set = co_await read(server_, kube::resources::job_sets, key());
     if (!job_set) co_return unread(job_set.error());
@@ -104,14 +107,15 @@ kube::Task<Outcome> JobSetWriter::refused_creation(api::Error refusal) {
 }
 
 kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const NeededObjects& found) {
-    // What was read for this is written with its uid and resourceVersion: another look would add nothing.
+    // A JobSet that was read for this change needs no second read: the write carries its uid and
+    // resourceVersion.
     const auto seen = co_await whole_job_set();
     if (!seen) co_return unread(seen.error());
     if (!*seen) co_return failed(changed_meanwhile("it is gone; looking again"));
     const Json& live = **seen;
     const bool is_latest = view_.live == lifecycle::Live::all;
-    // Decided on another version, perhaps of another JobSet: what it says of `suspend` may be over, and our
-    // apply would say it again.
+    // The decision is based on another version, perhaps of another JobSet: its `suspend` may be out of date,
+    // and this apply would write it again.
     if (api::parse_meta(live).resource_version != view_.observed.job_set->meta.resource_version) {
         if (is_latest) co_return failed(changed_meanwhile("it has changed; looking again"));
         wants_live_view_ = true;
@@ -131,7 +135,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     if (!as_it_should_be) withdrawn = withdrawn_by(ours, live);
     const bool replaces = noted || !withdrawn.empty();
     std::string why = withdrawn.empty() ? "something was withdrawn" : withdrawn.front() + " was withdrawn";
-    // A JobSet that has to wait keeps the others waiting: they are for its Pods.
+    // While the JobSet has to wait, the other objects wait too: they are for its Pods.
     if (replaces && api::parse_job_set(live).any_active())
         co_return ended(lifecycle::Waiting{std::move(why)});
     if (replaces && !is_latest) {
@@ -174,7 +178,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     co_return co_await refused(built, *latest, wanted, kept, applied.error());
 }
 
-// As it was seen. The answer is the JobSet then.
+// Applies `wanted` if `live` is still the latest version. Returns the JobSet after that.
 kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live, const Json* kept) {
     Json sent = kept ? runtime::with_applied_template(wanted, *kept, live)
                      : runtime::with_live_defaults(wanted, live);
@@ -195,14 +199,14 @@ kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, co
     const auto jobs = co_await kube::fetch(server_, std::move(request));
     if (!jobs) co_return ended(lifecycle::ReadFailed{"Jobs of JobSet " + to_string(key()), jobs.error()});
     auto found = lifecycle::jobs_to_replace(live, (*jobs)["items"].items());
-    // Counted before it is done, so that it is counted whatever becomes of us.
+    // The round is counted before its deletions, so it counts even after a crash.
     if (!found.replacements.empty()) {
         const Json counted = lifecycle::with_replacements(std::move(noting), found.replacements);
         const auto applied = co_await apply(counted, live, kept);
         if (!applied) co_return failed(applied.error());
     }
     for (const api::ObjectMeta& each : found.remove) {
-        // What runs by now, or has finished, stays.
+        // A Job that has been resumed or has finished since the read stays.
         const kube::Preconditions as_seen = {.uid = each.uid, .resource_version = each.resource_version};
         kube::Request removal =
             kube::remove(kube::resources::jobs, each.key(), kube::Propagation::foreground, as_seen);
@@ -222,14 +226,14 @@ kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, co
 kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Json& live, const Json& wanted,
                                           const Json* kept, api::Error refusal) {
     if (!lifecycle::refuses_immutable_field(refusal)) co_return failed(std::move(refusal));
-    // The server's words are the whole list of replicated jobs.
+    // The API server's message contains the whole list of replicated jobs.
     std::string field = runtime::changed_fixed_field(wanted, live);
     if (!field.empty()) {
         refusal.field = std::move(field);
         refusal.message = "must not change in a JobSet";
     } else if (kept) {
         refusal = lifecycle::changed_by_cluster(refusal, runtime::changed_fixed_field(*kept, live));
-        // There is nothing to take back.
+        // The user has no change to undo.
         if (lifecycle::loses_something(lifecycle::recreation(lifecycle::refused_change(live))))
             co_return failed(std::move(refusal));
     }

@@ -7,33 +7,34 @@
 
 namespace controller {
 
-/// Of a reconcile that has come to that.
+/// Returns the outcome of a reconcile that ends with this result.
 inline lifecycle::Outcome ended(StepFailure why) {
     lifecycle::Outcome outcome;
     outcome.result = std::move(why);
     return outcome;
 }
 
-/// `for_good`: no later attempt would end otherwise.
+/// Returns the outcome of a reconcile that keeps the JobSet. `for_good`: no later attempt would end
+/// otherwise.
 inline lifecycle::Outcome kept_job_set(std::string why, bool for_good) {
     lifecycle::Outcome outcome;
     outcome.kept = lifecycle::JobSetKept{.why = std::move(why), .is_for_good = for_good};
     return outcome;
 }
 
-/// A conflict with what it was decided on.
+/// Returns an error: the object differs from the one that the decision was based on.
 inline api::Error changed_meanwhile(const char* what) {
     return {.code = api::Errc::conflict, .message = what};
 }
 
-/// Whether the API server refuses a dry run because a webhook cannot be asked without effects.
+/// Returns whether the API server refuses a dry run because a webhook has side effects.
 bool cannot_be_tried(const api::Error& error);
 
-/// Creates the JobSet of a TrainJob, or brings a suspended one up to date: in place wherever JobSet takes
-/// that. See lifecycle/withdrawal.hpp and lifecycle/recreate.hpp.
+/// Creates the JobSet of a TrainJob, or updates a suspended one: in place if JobSet accepts that. See
+/// lifecycle/withdrawal.hpp and lifecycle/recreate.hpp.
 class JobSetWriter {
 public:
-    /// `source`: runtime::source_of() what is built.
+    /// `source`: runtime::source_of() the inputs of the build.
     JobSetWriter(kube::ApiServer& server, const View& view, std::string source, WrittenVersions& written)
         : server_(server), view_(view), source_(std::move(source)), written_(written) {}
 
@@ -41,14 +42,14 @@ public:
     kube::Task<lifecycle::Outcome> create(const runtime::Built& built, const NeededObjects& found);
     kube::Task<lifecycle::Outcome> change(const runtime::Built& built, const NeededObjects& found);
 
-    /// Deletes the JobSet, which is there and runs, if it was built from something else. Result Done: it was
-    /// not, or is kept.
+    /// Deletes the running JobSet if it was built from something else. The result is Done if it was not, or
+    /// if it is kept.
     kube::Task<lifecycle::Outcome> remove_if_outdated();
-    /// Suspends the JobSet, which is there and runs, so that it can be made anew as `built`. Where that would
-    /// lose something or be refused, it is kept.
+    /// Suspends the running JobSet so that it can be made anew as `built`. Keeps it if that would lose
+    /// something or be refused.
     kube::Task<lifecycle::Outcome> make_way(const runtime::Built& built);
 
-    /// As Writer::wants_live_view().
+    /// The same as Writer::wants_live_view().
     bool wants_live_view() const { return wants_live_view_; }
 
 private:
@@ -57,7 +58,8 @@ private:
     kube::Task<lifecycle::Outcome> remove(const api::Json& live, const api::Error& why);
     kube::Task<lifecycle::Outcome> try_first(kube::Request request);
     kube::Task<lifecycle::Outcome> refused_creation(api::Error refusal);
-    /// `kept`: as it is built, where the template of `live` stays; nullptr: `wanted` is as it is built.
+    /// `kept`: the JobSet as it is built, if the template of `live` stays; nullptr if `wanted` is as it is
+    /// built.
     kube::Async<api::Json> apply(const api::Json& wanted, const api::Json& live, const api::Json* kept);
     kube::Task<lifecycle::Outcome> replace_jobs(api::Json noting, const api::Json& live,
                                                 const api::Json* kept, std::string why);
@@ -85,7 +87,7 @@ private:
     bool wants_live_view_ = false;
 };
 
-/// Suspends the JobSet of a view as it was seen, and changes nothing else, so that nothing else that is wrong
+/// Suspends the JobSet of a view, if it is still as it was read. Changes nothing else, so that no other error
 /// can keep a job from being suspended. References must live until the coroutine ends.
 kube::Task<lifecycle::Outcome> suspend_job_set(kube::ApiServer& server, const View& view,
                                                WrittenVersions& written);

@@ -13,7 +13,7 @@ namespace {
 
 using api::Json;
 
-// As JobSet names it.
+// Returns the name that JobSet gives to a claim.
 api::ObjectKey claim_key(const Json& claim_template, const api::ObjectKey& job_set) {
     return {job_set.ns, std::string(claim_template["metadata"]["name"].as_string()) + "-" + job_set.name};
 }
@@ -24,10 +24,11 @@ bool is_kept(const Json& policy) { return policy["retentionPolicy"]["whenDeleted
 
 std::string_view volume_of(const Json& claim) { return claim["spec"]["volumeName"].as_string(); }
 
-// Binding takes a moment, in which it names the volume already.
+// A claim names its volume a moment before it is bound to it.
 bool is_bound(const Json& claim) { return claim["status"]["phase"].as_string() == "Bound"; }
 
-// Where there is no JobSet of that name: garbage is deleted before long.
+// Returns whether the claim is being deleted, or is garbage of a JobSet of that name, which does not exist
+// any more: it is collected soon.
 bool is_going(const Json& claim, const std::string& job_set) {
     const auto& owners = claim["metadata"]["ownerReferences"].items();
     return claim["metadata"].contains("deletionTimestamp") ||

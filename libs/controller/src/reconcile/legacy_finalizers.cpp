@@ -8,7 +8,7 @@ namespace {
 
 using api::Json;
 
-// Runtimes are few, and a look at them costs nothing.
+// The cache has few runtimes, so a look at them costs almost nothing.
 constexpr std::chrono::seconds poll_interval{10};
 
 std::vector<api::ObjectKey> held(const kube::Store<Cache::RuntimeIndex>& runtimes) {
@@ -19,7 +19,7 @@ std::vector<api::ObjectKey> held(const kube::Store<Cache::RuntimeIndex>& runtime
     return keys;
 }
 
-// As it is now: the finalizers of others stay.
+// Removes the finalizer from the runtime as it is read now, so the finalizers of others stay.
 kube::Async<> release(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key) {
     kube::Request look = kube::get(resource, key);
     const auto runtime = co_await kube::fetch(server, std::move(look));
@@ -39,7 +39,8 @@ kube::Async<> release(kube::ApiServer& server, kube::Resource resource, api::Obj
     co_return api::Result<>();
 }
 
-// Gone, changed by others or not to be reached: the next look will tell.
+// Returns whether to log the error. A runtime that is gone or has changed, and a server that does not answer,
+// are left to the next look.
 bool is_worth_telling(const api::Error& error) {
     return error.code == api::Errc::forbidden || error.code == api::Errc::invalid;
 }

@@ -24,7 +24,7 @@ public:
         return server_.watch(std::move(request));
     }
 
-    /// In bytes; of an object that was read twice the larger answer counts.
+    /// Returns the sum in bytes. Of an object that was read twice the larger answer counts.
     std::size_t weight() const { return weight_; }
 
 private:

@@ -7,9 +7,10 @@
 namespace controller {
 namespace {
 
-// Times in the API are whole seconds. At once is a bucket of its own: quantiles guess within a bucket.
+// Times in the API are whole seconds. Zero is a bucket of its own, since quantiles are interpolated within a
+// bucket.
 const std::vector<double> bounds = {0, 1, 2, 5, 10, 30, 60, 300, 1800};
-// Of training: from half a minute to four weeks.
+// Bounds for the duration of training, from half a minute to four weeks.
 const std::vector<double> long_bounds = {30, 120, 600, 3600, 14400, 43200, 86400, 259200, 604800, 2419200};
 constexpr std::array<const char*, 5> ends = {"complete", "failed", "deadline", "unsupported_runtime",
                                              "progress_deadline"};

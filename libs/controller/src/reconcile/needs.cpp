@@ -31,7 +31,7 @@ bool is_absent(const api::Error& error, const Need& need) {
     return error.code == api::Errc::not_found || (need.optional && error.http_status == 403);
 }
 
-// What is there goes to `observed`.
+// Reads an object, and adds it to `observed` if it exists.
 kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_context,
                       std::vector<Json>& observed) {
     if (need.shared) {
@@ -49,7 +49,8 @@ kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_con
     co_return api::Result<>();
 }
 
-// Why an object that we were to make is not ours; nullopt if it is, or does not exist.
+// Returns why an object that is to be written belongs to another owner; nullopt if it belongs to the job, or
+// does not exist.
 std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob& job,
                                            const std::vector<Json>& observed) {
     const Json* there = need.ours ? runtime::find_observed(observed, need) : nullptr;

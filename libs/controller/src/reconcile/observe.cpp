@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view path_of_templates[] = {"spec", "replicatedJobs", "[]", "template"};
 constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_templates};
 
-// A runtime of a kind that is not served has the name by chance.
+// Only a supported runtimeRef counts. With another kind, the runtime has the name by chance.
 void note_live_policy(View& view) {
     if (view.runtime && api::is_supported(view.observed.job->runtime_ref))
         view.observed.live_policy = api::run_policy_of(*view.runtime);
@@ -44,8 +44,8 @@ View cached_view(const Cache& cache, const api::ObjectKey& key) {
 
 namespace {
 
-// A snapshot that cannot be read as one says nothing: a job that stays too long does less harm than one that
-// is deleted by mistake.
+// An unusable snapshot counts as an empty policy: a job that stays too long does less harm than one that is
+// deleted by mistake.
 kube::Async<api::RunPolicy> read_snapshot_policy(kube::ApiServer& server, const api::TrainJob& job) {
     const auto config_map = co_await read(server, kube::resources::config_maps, snapshot_key(job.meta.key()));
     if (!config_map) co_return config_map.error();
@@ -73,7 +73,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
     const api::RunPolicy* began_with = lifecycle::policy_of(observed);
     std::optional<api::RunPolicy> of_snapshot;
     if (lifecycle::ttl_needs_beginning(job, live)) {
-        // The snapshot speaks for a runtime that is gone, not for one that cannot be read.
+        // The snapshot replaces a runtime that is gone, not one that cannot be read.
         if (view.runtime_unread) co_return view.runtime_unread;
         if (!began_with) {
             const auto policy = co_await read_snapshot_policy(server, job);

@@ -25,7 +25,8 @@ const api::Error* error_of(const lifecycle::Outcome& outcome) {
     return nullptr;
 }
 
-// Of a job that is at work or has just ended; the status of others is settled.
+// Returns whether plugins may have new conditions: the job is at work or has just ended. The status of other
+// jobs is final.
 bool has_conditions(const lifecycle::Decision& decision) {
     return std::holds_alternative<lifecycle::Run>(decision) ||
            std::holds_alternative<lifecycle::Finish>(decision);
@@ -39,7 +40,8 @@ bool may_change_job_set(const lifecycle::Decision& decision) {
 
 }  // namespace
 
-// Why they cannot say anything, which holds up nothing but their conditions.
+// Stores the conditions of plugins in the outcome. Returns the failed read, which affects only those
+// conditions.
 kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const View& view,
                                                                          lifecycle::Outcome& outcome) {
     const api::TrainJob& job = *view.observed.job;
@@ -53,7 +55,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const V
     co_return std::nullopt;
 }
 
-// Why the Lease cannot be read, which holds up nothing but progress deadlines.
+// Stores the Lease in the view. Returns the failed read, which affects only progress deadlines.
 kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availability(View& view) {
     auto read = co_await read_availability(server_, runtime_reads_, progress_.lease);
     if (!read) co_return lifecycle::ReadFailed{"Lease " + to_string(progress_.lease), read.error()};
@@ -79,8 +81,8 @@ kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::Retry
 
 namespace {
 
-// A job that has expired by the caches only. They may never have had the runtime that keeps it, and then do
-// not tell when it goes.
+// Keeps a TrainJob that has expired by the caches alone. The caches may never have had the runtime that keeps
+// it, and then do not show its deletion, so it is requeued.
 void hold(const api::TrainJob& job, ReconcileResult& report) {
     constexpr std::chrono::minutes recheck{5};
     report.measurements.held =
@@ -101,10 +103,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
     std::optional<lifecycle::ReadFailed> availability_unread;
     auto unreadable = co_await look_up_policy(server_, view);
     bool expires_by_caches = false;
-    // Of earlier status writes of this reconcile: until a start, and since the last status.
-    std::optional<std::chrono::seconds> waited;
-    api::Restarts restarted;
-    // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
+    lifecycle::Measurements measured;  // with the earlier status writes of this reconcile
+    // Each round after the first has more of the live view, or a stored transition, so the loop ends.
     for (;;) {
         if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
         const bool wants_lease = !view.observed.availability && !availability_unread &&
@@ -123,7 +123,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         }
         const bool expires = std::holds_alternative<lifecycle::Expire>(decision);
         expires_by_caches = expires_by_caches || (expires && view.live == lifecycle::Live::nothing);
-        // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
+        // An unknown TTL delays only the deletion: cleaning up must not wait for it.
         if (!look_live) outcome.policy_unread = unreadable;
         outcome.availability_unread = availability_unread;
         outcome.plugins_follow = runtime::has_conditions(build_context_.pipeline);
@@ -154,17 +154,16 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         }
         ReconcileResult report;
         const bool again = co_await conclude(view, decision, outcome, written, report);
-        if (!report.measurements.wait) report.measurements.wait = waited;
-        waited = report.measurements.wait;
-        report.measurements.restarted = report.measurements.restarted + restarted;
-        restarted = report.measurements.restarted;
+        report.measurements = lifecycle::joined(measured, report.measurements);
+        measured = report.measurements;
         if (again) continue;
         if (expires_by_caches && !expires) hold(*view.observed.job, report);
         co_return report;
     }
 }
 
-// Whether a stored transition asks for another decision; then the server's answer is the TrainJob in `view`.
+// Concludes and writes the status. Returns whether to decide again, which a stored transition asks for; then
+// the answer of the API server is the TrainJob in `view`.
 kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& decision,
                                       const lifecycle::Outcome& outcome, WrittenVersions& written,
                                       ReconcileResult& report) {
@@ -190,14 +189,14 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     }
     report.measurements =
         lifecycle::measurements(view.observed, decision, outcome, conclusion, is_stored, now_());
-    if (outcome.job_set_written) tell_of_job_set(job, decision);
-    tell(job, conclusion);
+    if (outcome.job_set_written) log_job_set_write(job, decision);
+    report_events(job, conclusion);
     report.requeue_after = conclusion.requeue_after;
     report.retry_state = conclusion.retry_state;
     report.written = written;
     report.settled = conclusion.settled;
     if (!conclusion.decide_again || !answer) co_return false;
-    // The CRD of another release may have no place for them; to store them again would not help.
+    // The CRD of another release may have no field for the restarts; to store them again would not help.
     answer->restarts = conclusion.restarts;
     job = std::move(*answer);
     co_return true;
@@ -224,8 +223,8 @@ kube::Async<Reconciler::Stored> Reconciler::write_status(const api::TrainJob& jo
     co_return stored;
 }
 
-// Conditions tell of it as well, but not all of it, and not where they are only for failures.
-void Reconciler::tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision) {
+// Logs the write of the JobSet. Conditions do not show every write, and may be for failures only.
+void Reconciler::log_job_set_write(const api::TrainJob& job, const lifecycle::Decision& decision) {
     const auto* run = std::get_if<lifecycle::Run>(&decision);
     if (!run) return;
     const bool created = run->job_set == lifecycle::JobSetAction::create;
@@ -234,7 +233,7 @@ void Reconciler::tell_of_job_set(const api::TrainJob& job, const lifecycle::Deci
     log_.info(what, {{"trainjob", job.meta.key()}, {"uid", job.meta.uid}});
 }
 
-void Reconciler::tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {
+void Reconciler::report_events(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {
     const kube::Regarding regarding = {.api_version = std::string(api::trainer_api_version),
                                        .kind = std::string(api::train_job_kind),
                                        .key = job.meta.key(),

@@ -8,7 +8,8 @@
 namespace controller {
 namespace {
 
-// Of the same runtime. With one alone, an answer that never comes would hold up every job of that runtime.
+// The most reads of the same runtime at a time. With only one, an answer that never comes would delay every
+// job of that runtime.
 constexpr int readings_at_a_time = 2;
 
 }  // namespace
@@ -40,7 +41,7 @@ struct RuntimeReads::State {
     std::map<std::string, Line> lines = {};
 };
 
-/// Some read, the others wait; also when one that reads is cut.
+/// A read of one of the callers. Its end notifies the waiting callers, also if the read is cut.
 class RuntimeReads::Turn {
 public:
     Turn(Line& line, Reading& reading) : line_(line), reading_(reading) {
@@ -96,7 +97,8 @@ kube::Async<RuntimeReads::Tree> RuntimeReads::read_in_turn(std::shared_ptr<State
         const Turn turn(line, *reading);
         if (line.next == reading) line.next = std::make_shared<Reading>();
         auto object = co_await controller::read(server, resource, key, managed_fields);
-        // What one reconcile has no room for another one may have: those that wait ask for themselves.
+        // Another caller may have room for what is too large for this one, so each of the others reads for
+        // itself.
         if (!object && object.error().code == api::Errc::too_large) co_return object.error();
         if (!object)
             reading->answer = object.error();

@@ -39,7 +39,7 @@ api::Error no_runtime(const api::TrainJob& job) {
                                                "\" does not exist; create it, and this TrainJob goes on");
 }
 
-// The runtime may have changed since; building from it would not be what the job has run as.
+// The runtime may have changed since: a build from it would differ from what the job has run as.
 api::Error no_snapshot(const api::ObjectKey& key) {
     return api::invalid("spec.runtimeRef",
                         described(key) +
@@ -51,9 +51,9 @@ api::Error meanwhile(std::string what) {
     return {.code = api::Errc::conflict, .message = std::move(what), .http_status = 409};
 }
 
-// A snapshot that differs may be a later one than what we have read of the runtime, made by another
-// reconciler since: only a runtime that is still the same after that look is the one to replace it with. And
-// that reconciler may have come as far as a JobSet by now, of which this snapshot says what it was made of.
+// Checks that a differing snapshot may be replaced. It may be newer than the runtime that was read, and made
+// by another reconciler since: the runtime must not have changed since that read. That reconciler may also
+// have created a JobSet from the snapshot: there must be none.
 kube::Task<StepFailure> see_that_it_may_go(kube::ApiServer& server, const View& view) {
     const api::TrainJob& job = *view.observed.job;
     const api::ObjectKey key = runtime_key(job);
@@ -69,7 +69,7 @@ kube::Task<StepFailure> see_that_it_may_go(kube::ApiServer& server, const View& 
     co_return lifecycle::Done();
 }
 
-// By the snapshot that is there.
+// Chooses the runtime by the stored snapshot.
 kube::Task<std::variant<ChosenRuntime, StepFailure>> look_and_choose(kube::ApiServer& server,
                                                                      const View& view,
                                                                      lifecycle::RuntimeSource source) {
@@ -84,7 +84,7 @@ kube::Task<std::variant<ChosenRuntime, StepFailure>> look_and_choose(kube::ApiSe
     if (*config_map) chosen.snapshot_uid = api::parse_meta(**config_map).uid;
     const SnapshotState state = state_of(*config_map, snapshot, view);
     chosen.plan = lifecycle::plan_snapshot(source, view.runtime != nullptr, state);
-    // What is not known about the runtime matters only if it makes a difference.
+    // An unread runtime is a failure only if the plan depends on it.
     if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
         co_return StepFailure(*view.runtime_unread);
     switch (chosen.plan.build_from) {
@@ -119,8 +119,8 @@ kube::Task<StepFailure> create_snapshot(kube::ApiServer& server, const api::Trai
 
 kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiServer& server, const View& view,
                                                                     lifecycle::RuntimeSource source) {
-    // Most jobs are new and have no snapshot: trying to create it tells as much as a look. One that is there
-    // already shows that another reconcile came as far before, perhaps as far as a JobSet.
+    // Most jobs are new and have no snapshot, so an attempt to create it shows as much as a read. If it
+    // exists, another reconcile has come as far before, perhaps as far as a JobSet.
     if (source == lifecycle::RuntimeSource::live && view.runtime &&
         view.live == lifecycle::Live::job_and_runtime)
         co_return ChosenRuntime{.runtime = view.runtime,
@@ -135,7 +135,8 @@ kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view
         if (auto may_go = co_await see_that_it_may_go(server, view);
             !std::holds_alternative<lifecycle::Done>(may_go))
             co_return may_go;
-        // It is immutable. The UID keeps us from deleting one that has taken its place meanwhile.
+        // The ConfigMap is immutable, so it is deleted and created. The UID protects a new ConfigMap of that
+        // name.
         const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
         const api::ObjectKey key = snapshot_key(job.meta.key());
         kube::Request removal =

@@ -16,11 +16,12 @@ struct ChosenRuntime {
     std::string snapshot_uid = {};  ///< of the ConfigMap that is there now
 };
 
-/// Chooses, by the snapshot where it matters. The failure is ReadFailed, BuildFailed or ForeignObject.
+/// Chooses the runtime, by the snapshot where it matters. The failure is ReadFailed, BuildFailed or
+/// ForeignObject.
 kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiServer& server, const View& view,
                                                                     lifecycle::RuntimeSource source);
 
-/// Creates or replaces the snapshot as planned. Done, or why not.
+/// Creates or replaces the snapshot as planned. Returns Done or the failure.
 kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view,
                                        const ChosenRuntime& chosen);
 

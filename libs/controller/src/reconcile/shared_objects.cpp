@@ -7,7 +7,7 @@ using api::Json;
 
 constexpr std::chrono::minutes poll_interval{1};
 
-// Without whatever else is in it.
+// Returns the object with its name and the wanted entry of `data` alone.
 Json wanted_part(const Json& object, const runtime::Need& need) {
     Json part = Json::object({{"apiVersion", api_version(need.resource)}, {"kind", need.resource.kind}});
     part["metadata"]["name"] = need.key.name;
@@ -19,7 +19,7 @@ Json wanted_part(const Json& object, const runtime::Need& need) {
 
 }  // namespace
 
-/// One reads, the others wait; also when the one that reads is cut.
+/// A read by one of the callers. Its end notifies the waiting callers, also if the read is cut.
 class SharedObjects::Turn {
 public:
     explicit Turn(Entry& entry) : entry_(entry) { entry_.is_being_read = true; }
@@ -68,7 +68,7 @@ net::Task<> SharedObjects::keep_fresh(kube::ApiServer& server) {
         for (Entry& entry : entries_) {
             if (!entry.object || clock_.now() < entry.fresh_until) continue;
             const runtime::Need need = entry.need;
-            // A reconcile that needs it reports the error.
+            // A reconcile that needs the object reports the error.
             (void)co_await read(server, need);
         }
     }

@@ -8,10 +8,10 @@ namespace {
 
 using api::Json;
 
-// Repeated ones are one event.
+// Enough events for a list, since repeated ones are one event.
 constexpr const char* most = "100";
 constexpr std::size_t most_bytes = 256 * 1024;
-// As RFC 3339 has it, without fractions of a second.
+// The length of an RFC 3339 time without fractions of a second.
 constexpr std::size_t seconds_end = 19;
 
 kube::Request list_warnings(const std::string& ns, const std::string& about) {
@@ -21,7 +21,7 @@ kube::Request list_warnings(const std::string& ns, const std::string& about) {
     return request;
 }
 
-// When it was last seen; recorders differ.
+// Returns the time of the last occurrence. Recorders store it in different fields.
 std::string_view time_of(const Json& event) {
     std::string_view latest;
     for (const Json* time : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
@@ -35,7 +35,7 @@ struct Newest {
     std::string note = {};
 };
 
-// Of a JobSet that begins anew.
+// Returns whether the event is about a restart of the JobSet.
 bool is_restart(const Json& event) { return event["reason"].as_string().starts_with("Restart"); }
 
 // Events about objects whose name is the prefix and a number.

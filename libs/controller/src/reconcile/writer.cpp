@@ -23,7 +23,7 @@ using lifecycle::WriteFailed;
 
 std::string job_set_named(const api::ObjectKey& key) { return "JobSet " + to_string(key); }
 
-// What is built from, besides the TrainJob.
+// The inputs of a build besides the TrainJob.
 struct Basis {
     ChosenRuntime chosen = {};
     NeededObjects found = {};
@@ -44,7 +44,7 @@ kube::Task<std::variant<Basis, StepFailure>> look_up(kube::ApiServer& server, co
     co_return basis;
 }
 
-// With the key pairs that it needs.
+// Builds the objects, with the key pairs that they need.
 std::variant<runtime::Built, StepFailure> build(const runtime::Needs& needs, runtime::Inputs& inputs,
                                                 const runtime::Pipeline& pipeline) {
     if (const auto made = make_key_material(needs, inputs); !made)
@@ -55,7 +55,7 @@ std::variant<runtime::Built, StepFailure> build(const runtime::Needs& needs, run
     return std::move(*built);
 }
 
-// It may have any shape by now.
+// Returns the TrainJob with that number of nodes. `spec.trainer` may have any shape.
 api::TrainJob with_num_nodes(api::TrainJob job, std::int64_t nodes) {
     api::Json* trainer = job.spec.find("trainer");
     if (nodes == api::nodes_of_runtime) {
@@ -68,7 +68,7 @@ api::TrainJob with_num_nodes(api::TrainJob job, std::int64_t nodes) {
     return job;
 }
 
-// What has met a job that runs: only what was not read is a failure.
+// Returns the outcome for a running job: only a failed read is a failure.
 Outcome unless_unread(StepFailure why) {
     return std::holds_alternative<lifecycle::ReadFailed>(why) ? ended(std::move(why)) : Outcome();
 }
@@ -166,7 +166,7 @@ kube::Task<Outcome> Writer::write(lifecycle::Run step) {
     const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
     const NeededObjects& found = std::get<Basis>(basis).found;
 
-    // Of objects of megabytes, each step takes a tenth of a second.
+    // Each step takes a tenth of a second for objects of megabytes.
     co_await net::next_turn();
     runtime::Inputs inputs = {.job = wanted,
                               .runtime = *chosen.runtime,
@@ -174,7 +174,7 @@ kube::Task<Outcome> Writer::write(lifecycle::Run step) {
                               .restarts_before = lifecycle::restarts_before(view_.observed)};
     auto made = build(found.needs, inputs, build_context_.pipeline);
     if (auto* failure = std::get_if<StepFailure>(&made)) {
-        // What it was built for is a note that users can edit.
+        // Users can edit the note of the former number of nodes.
         if (of_former_size) co_return Outcome();
         co_return ended(std::move(*failure));
     }
@@ -211,16 +211,16 @@ kube::Task<Outcome> Writer::write(lifecycle::Run step) {
     co_return outcome;
 }
 
-// While the JobSet is left alone, only a policy of the runtime that makes other objects can want a write.
-// Where no runtime is there to tell, a job that runs must not come to harm by an attempt to build what it
-// has.
+// Returns whether to build and write. While the JobSet is left alone, only a policy of the runtime that makes
+// other objects needs that. Without a runtime there is no build: a failed one must not harm a running job.
 bool Writer::has_something_to_write(JobSetAction step) const {
     if (step == JobSetAction::wait_until_gone) return false;
     if (step != JobSetAction::leave) return true;
     return view_.runtime && keeps_objects(runtime::needs(job(), *view_.runtime, {}, build_context_.pipeline));
 }
 
-// What stands in the way does not speak against a job that runs, and so is no failed build or write of it.
+// Stores the snapshot for a running JobSet of another controller. An obstacle does not count as a failed
+// build or write, since the job runs.
 kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
     auto choice = co_await choose_runtime(server_, view_, source);
     if (auto* failure = std::get_if<StepFailure>(&choice)) co_return unless_unread(std::move(*failure));
@@ -233,7 +233,7 @@ kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
     co_return outcome;
 }
 
-// Where there is nothing to compare it with, it stays.
+// Deletes the JobSet if it is outdated. It stays if there is nothing to compare it with.
 kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
     auto basis = co_await look_up(server_, view_, build_context_, source, job());
     if (auto* failure = std::get_if<StepFailure>(&basis)) co_return unless_unread(std::move(*failure));
@@ -244,13 +244,14 @@ kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
     co_return co_await job_set.remove_if_outdated();
 }
 
-// A number that the runtime has anyway, or that scales nothing, asks for no new JobSet.
+// Makes way for a JobSet of the new size, if the size changes its template. A number that the runtime has
+// anyway, or that scales nothing, needs no new JobSet.
 kube::Task<Outcome> Writer::resize(lifecycle::RuntimeSource source) {
     auto basis = co_await look_up(server_, view_, build_context_, source, job());
     if (auto* failure = std::get_if<StepFailure>(&basis)) co_return kept_without(std::move(*failure));
     const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
     const NeededObjects& found = std::get<Basis>(basis).found;
-    // The live runtime may be another one than the JobSet was built from.
+    // Without its snapshot, the JobSet may have been built from another runtime than the live one.
     if (chosen.plan.store != lifecycle::SnapshotPlan::Store::keep)
         co_return kept_job_set("the snapshot of its runtime is gone", false);
     co_await net::next_turn();

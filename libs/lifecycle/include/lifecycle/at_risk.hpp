@@ -12,8 +12,8 @@ struct Overrun {
     std::chrono::seconds has{0};  ///< until the deadline
 };
 
-/// Returns it if the estimate, less the age of its report, exceeds what is left by 5 % and 60 s. Empty
-/// without reports since the last start.
+/// Returns the overrun if the estimate, less the age of its report, exceeds the time left by 5 % and 60 s.
+/// Empty without reports since the last start.
 std::optional<Overrun> overrun(const Observed& observed, api::Time now);
 
 }  // namespace lifecycle

@@ -14,7 +14,7 @@ struct Options {
     CreatedCondition created_condition = CreatedCondition::always;
 };
 
-/// What a reconcile ends with.
+/// The result of a reconcile: the new status, the events, and when to reconcile again.
 struct Conclusion {
     std::vector<api::Condition> conditions = {};
     std::vector<api::JobStatus> jobs_status = {};
@@ -23,28 +23,30 @@ struct Conclusion {
     std::optional<api::Time> completion_time = {};
     api::Restarts restarts = {};
     bool status_changed = false;  ///< write status_patch(), with the job's uid and resourceVersion
-    /// A StoreTransition, or ReadyToCreate: once the status is written, go on with the server's answer.
+    /// After StoreTransition and ReadyToCreate: write the status, then decide again on the answer of the API
+    /// server.
     bool decide_again = false;
     /// At least 1 s. Empty: the next reconcile follows from a change.
     std::optional<std::chrono::seconds> requeue_after = {};
     bool requeues_for_progress = false;  ///< for a progress deadline, before anything else
     std::vector<Event> events = {};
     RetryState retry_state = {};  ///< to be handed in with the next reconcile
-    /// No reconcile is needed for the writes of this one: it would find nothing to do.
+    /// The writes of this reconcile need no further one, which would find nothing to do.
     bool settled = false;
 };
 
-/// The status, the next look and the events, by how acting went: docs/design/lifecycle.md#conditions.
+/// Returns the status, the time of the next reconcile and the events, by the outcome of the decision:
+/// docs/design/lifecycle.md#conditions.
 Conclusion conclude(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now,
                     const Options& options = {});
 
-/// What remains of a conclusion when its status could not be written: events that tell of the status go, and
-/// the reconcile counts as failed.
+/// Returns a conclusion whose status could not be written: without the events about the status, and as a
+/// failed reconcile.
 Conclusion after_failed_status_write(Conclusion conclusion, const Observed& observed, const api::Error& error,
                                      api::Time now);
 
-/// JSON merge patch of the TrainJob's status: `conditions`, `jobsStatus`, `runPolicy`, `startTime`,
-/// `completionTime` and the numbers of restarts, each only if it differs.
+/// Returns the JSON merge patch of the TrainJob's status: `conditions`, `jobsStatus`, `runPolicy`,
+/// `startTime`, `completionTime` and the numbers of restarts, each only if it differs.
 api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion);
 
 }  // namespace lifecycle

@@ -10,7 +10,7 @@
 
 namespace lifecycle {
 
-/// How long a TrainJob may run, and what says so.
+/// How long a TrainJob may run, and which object sets that.
 struct ActiveDeadline {
     enum class Source { train_job, runtime_default, runtime_maximum };
     std::int64_t seconds = 0;
@@ -19,29 +19,32 @@ struct ActiveDeadline {
     bool operator==(const ActiveDeadline&) const = default;
 };
 
-/// The job's own, else its runtime's default; its runtime's maximum where that is less. Empty: it has none.
+/// Returns the TrainJob's own deadline, else the default of its runtime; but the maximum of its runtime if
+/// that is less. Empty: none is set.
 std::optional<ActiveDeadline> active_deadline(const Observed& observed);
 
-/// "spec.activeDeadlineSeconds", "default of TrainingRuntime a", "maximum of ClusterTrainingRuntime b".
+/// Returns "spec.activeDeadlineSeconds", "default of TrainingRuntime a" or "maximum of ClusterTrainingRuntime
+/// b".
 std::string source_of(const ActiveDeadline& deadline, const api::TrainJob& job);
 
-/// Since when a job with these conditions runs: since its creation or its last resume. Empty while
+/// Returns since when a job with these conditions runs: since its creation or its last resume. Empty while
 /// `Suspended` is True.
 std::optional<api::Time> last_start(const std::vector<api::Condition>& conditions, api::Time creation);
 
-/// When the job has run for its active deadline since its creation or last resume. Empty: it has none,
-/// none while it is suspended, or one beyond the end of time.
+/// Returns when the job will have run for its active deadline since its creation or last resume. Empty: it
+/// has no deadline, it is suspended, or the deadline is beyond the end of time.
 std::optional<api::Time> deadline(const Observed& observed);
 
-/// What is left until then, never negative: zero means that it has passed.
+/// Returns the time left until deadline(), never negative: zero means that the deadline has passed. Empty as
+/// deadline().
 std::optional<std::chrono::seconds> time_left(const Observed& observed, api::Time now);
 
-/// Whether a TrainJob with a deadline may have been created suspended, and resumed before any reconcile saw
-/// it: then the deadline counts from the resume, which no condition tells of yet.
+/// Returns whether a TrainJob with a deadline may have been created suspended, and resumed before any
+/// reconcile saw it: then the deadline counts from the resume, which no condition shows yet.
 bool may_have_been_resumed(const Observed& observed);
 
-/// When it was, by the managedFields of the whole object: when `spec.suspend` was written, and
-/// `now` where they do not tell. Empty if it never was suspended.
+/// Returns the time of that resume by the managedFields of the whole object: when `spec.suspend` was written,
+/// or `now` where they do not show it. Empty if the TrainJob never was suspended.
 std::optional<api::Time> first_resume(const api::Json& train_job, api::Time now);
 
 }  // namespace lifecycle

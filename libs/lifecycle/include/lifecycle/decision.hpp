@@ -15,8 +15,8 @@ struct Ignore {
 };
 
 /// `spec.suspend` and the stored `Suspended` differ, or the status lacks restarts of a JobSet that may be
-/// replaced now. No other write: conclude(), write the status, take the
-/// server's answer as the job and decide again.
+/// replaced now. No other write: conclude(), write the status, take the server's answer as the job and decide
+/// again.
 struct StoreTransition {
     bool operator==(const StoreTransition&) const = default;
 };
@@ -25,12 +25,12 @@ struct StoreTransition {
 struct Finish {
     api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
     bool settle = true;             ///< bring `Suspended` and `Created` up to date in the same write
-    bool from_job_set = false;      ///< else it is our own verdict
+    bool from_job_set = false;      ///< else this controller ends the job
 
     bool operator==(const Finish&) const = default;
 };
 
-/// The job has ended.
+/// The job has ended: delete its JobSet if that has not finished.
 struct CleanUp {
     bool delete_job_set = false;  ///< with its UID as precondition, background propagation
 
@@ -43,15 +43,15 @@ struct Expire {
     bool operator==(const Expire&) const = default;
 };
 
-/// What is to happen to the JobSet in a Run.
+/// What a Run does with the JobSet.
 enum class JobSetAction {
-    leave,            ///< it runs (then it is not touched), is being suspended, or its pods still end: the
-                      ///< other objects are built for the number of nodes that it has
+    leave,            ///< it runs, is being suspended, or its pods still end: no apply; the other objects
+                      ///< are built for its number of nodes
     wait_until_gone,  ///< it is being deleted; once it is gone it is built again
     create,           ///< there is none: an apply that only creates
     update,           ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
     resume,           ///< as `update`; the built object says `suspend: false`
-    refuse            ///< another object controls it
+    refuse            ///< it has another owner: nothing is built
 };
 
 /// The job lives.
@@ -64,16 +64,16 @@ struct Run {
     bool build = true;
     JobSetAction job_set = JobSetAction::leave;
     RuntimeSource runtime = RuntimeSource::live;
-    /// A JobSet that was at work is gone: creating it is worth a Warning.
+    /// The JobSet disappeared while its Pods worked: its creation is reported as a Warning.
     bool rebuilds = false;
-    /// It runs since before our time: the runtime is stored as it is now, if no snapshot is there, so that
-    /// what becomes of it later does not reach the job.
+    /// Another controller has created the JobSet, which runs: store the live runtime as the snapshot if there
+    /// is none, so that later changes of the runtime do not reach the job.
     bool adopts = false;
-    /// It is may_be_outdated(): before anything else, delete it if it is built from something else than the
-    /// job and its runtime are now, unless that would lose something.
+    /// The JobSet is may_be_outdated(): before the objects are written, delete it if it was built from
+    /// something else than the present job and runtime, unless a new one would lose something.
     bool verifies = false;
-    /// It runs and has_former_size(): after everything else, suspend it, so that it can be made anew, unless
-    /// that would lose something, or the new one would be refused.
+    /// The JobSet runs and has_former_size(): after all other writes, suspend it so that it can be made anew,
+    /// unless a new one would lose something or be refused.
     bool resizes = false;
 
     bool operator==(const Run&) const = default;
@@ -103,23 +103,24 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 /// the same decision, so a restart changes nothing.
 Decision decide(const Observed& observed, api::Time now);
 
-/// What of a view comes from the API server and not from the caches; each has what those before it have.
+/// Which objects of a view are read from the API server instead of the caches. Each value includes those
+/// before it.
 enum class Live {
     nothing,
     job_and_runtime,  ///< the JobSet is absent in the caches
     all               ///< the JobSet as well
 };
 
-/// What has to be read from the API server, to decide again on it before acting, because this does something
-/// that cannot be undone. The runtime decides about the TTL and about what is built; when it cannot be read,
-/// everything else goes on without it. The JobSet is not looked for before the first one is created: that
-/// write, like that of the snapshot before it, can do nothing but create, so the API server itself says
-/// whether something is there, and nothing can come between the look and the write. `observed` is what was
-/// decided on: see reports_no_active_pods().
+/// Returns what to read from the API server before acting, and to decide on again, since the decision does
+/// something that cannot be undone. The runtime decides about the TTL and about what is built; when it cannot
+/// be read, everything else goes on without it. The JobSet is not read before the first one is created: that
+/// write, like that of the snapshot before it, can only create, so the API server itself says whether the
+/// object exists, and nothing can come between a read and the write. `observed`: what the decision was based
+/// on; see reports_no_active_pods().
 Live needs_live(const Decision& decision, const Observed& observed);
 
-/// Whether what was met without a live view of the JobSet may be the work of one that the caches have not
-/// shown yet: then read everything, and decide again.
+/// Returns whether the outcome, reached without a live view of the JobSet, may come from a JobSet that the
+/// caches do not show yet: then read everything, and decide again.
 bool may_come_of_unseen_job_set(const Outcome& outcome);
 
 }  // namespace lifecycle

@@ -39,7 +39,7 @@ struct Event {
     EventType type = EventType::normal;
     std::string reason = {};
     std::string note = {};      ///< at most max_note_bytes
-    bool needs_status = false;  ///< tells of a condition: send it only once the status is written
+    bool needs_status = false;  ///< it is about a condition: send it only once the status is written
 
     bool operator==(const Event&) const = default;
 };
@@ -49,11 +49,12 @@ inline constexpr std::size_t max_note_bytes = 1024;
 /// "Normal" or "Warning", as the API writes it.
 std::string_view to_string(EventType type);
 
-/// Cuts the note to size.
+/// Return an event with the note cut to max_note_bytes.
 Event normal_event(std::string_view reason, std::string_view note);
 Event warning_event(std::string_view reason, std::string_view note);
 
-/// What is new about our own conditions, one event each, to be sent once they are stored.
+/// Returns an event for each changed condition of a built-in type, to be sent once the conditions are stored.
+/// is_open() conditions and `Stalled` have none.
 std::vector<Event> condition_events(std::span<const api::Condition> before,
                                     std::span<const api::Condition> after);
 

@@ -22,7 +22,7 @@ struct ReadFailed {
     api::Error error = {};
 };
 
-/// The objects cannot be built from this TrainJob and this runtime; also: the runtime does not exist, the
+/// The objects cannot be built from this TrainJob and this runtime, the runtime does not exist, or the
 /// snapshot is unusable.
 struct BuildFailed {
     api::Error error = {};
@@ -35,23 +35,24 @@ enum class Write { apply, suspend, remove };
 struct WriteFailed {
     std::string object = {};  ///< "JobSet default/job"
     api::Error error = {};
-    Write write = Write::apply;  ///< of these, only a refused `apply` speaks against the object
+    Write write = Write::apply;  ///< only a refused `apply` is a verdict on the object
 };
 
-/// An object of a name that we need belongs to another owner; it was not touched.
+/// An object whose name the TrainJob needs belongs to another owner; it was not touched.
 struct ForeignObject {
     std::string object = {};
-    /// It is of an earlier TrainJob of our name: garbage that is collected soon, which no watch tells of.
+    /// The owner is an earlier TrainJob of the same name: the object is collected soon, and no watch shows
+    /// that.
     bool leftover = false;
 };
 
-/// "JobSet default/job exists already and does not belong to this TrainJob"
+/// Returns "JobSet default/job exists already and does not belong to this TrainJob".
 std::string describe(const ForeignObject& foreign);
 
 /// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp,
 /// withdrawal.hpp).
 struct Waiting {
-    std::string why = {};  ///< what keeps the JobSet from taking it by a mere apply
+    std::string why = {};  ///< why an apply alone does not make the change
 };
 
 /// The suspended JobSet could not take the change and has been deleted, to be built anew (recreate.hpp). To
@@ -65,12 +66,12 @@ struct JobSetRemoved {
 struct JobsReplaced {
     std::string why = {};
     bool any_removed = false;    ///< in this reconcile; to be done on a live view only
-    std::string waits_for = {};  ///< else: what keeps them from being there
+    std::string waits_for = {};  ///< if none was removed: what the new Jobs wait for
 };
 
-/// The JobSet of a TrainJob that may still be corrected would be created now, and has not been: first the
-/// status has to say that nothing can be corrected any more (api::may_be_corrected()), with the
-/// resourceVersion of what it is built from. Then decide again.
+/// The JobSet can be created, but its TrainJob may still be corrected. First the status has to say that
+/// nothing can be corrected any more (api::may_be_corrected()), with the resourceVersion of the TrainJob that
+/// the JobSet is built from. Then decide again.
 struct ReadyToCreate {};
 
 /// A volume claim that the JobSet is to have is being deleted; the JobSet is created once that is gone.
@@ -82,7 +83,7 @@ struct WaitingForClaim {
 /// (Run::resizes) since.
 struct JobSetKept {
     std::string why = {};      ///< "a new one would delete its volume claims with what they hold"
-    bool is_for_good = false;  ///< else it is worth another attempt, which no change may cause
+    bool is_for_good = false;  ///< else try again later, since no change may cause it
 };
 
 /// How acting on a decision went: its last step, and what happened before.
@@ -90,19 +91,20 @@ struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved,
                  JobsReplaced, ReadyToCreate, WaitingForClaim>
         result = {};
-    std::optional<ReadFailed> policy_unread = {};   ///< what the job began with, or the TTL, is not known
-    std::optional<ReadFailed> plugins_unread = {};  ///< what their conditions depend on
+    std::optional<ReadFailed> policy_unread = {};        ///< the policy that the job began with, or the TTL
+    std::optional<ReadFailed> plugins_unread = {};       ///< what the conditions of plugins depend on
     std::optional<ReadFailed> availability_unread = {};  ///< what progress deadlines depend on
-    /// What the API server's events say of a JobSet that does not start, where wants_events(): "" if nothing.
+    /// The text of the newest event about the start of the JobSet, where wants_events(); "" if no event says
+    /// why it does not start.
     std::optional<std::string> start_events = {};
-    /// Of the runtime that the job is built from: its snapshot is stored.
+    /// The run policy of the runtime that the job is built from, once its snapshot is stored.
     std::optional<api::RunPolicy> run_policy = {};
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     bool plugins_follow = false;     ///< there are plugins whose conditions may follow from what was written
     std::vector<Event> events = {};  ///< of the build; sent when the JobSet is written
-    /// Objects that the Pods of the JobSet have mounted, and which are gone: they are not made anew beside
-    /// it.
+    /// Objects that are gone although the Pods of the JobSet have mounted them. They are not made anew beside
+    /// running Pods.
     std::vector<std::string> lost = {};
     std::optional<JobSetKept> kept = {};
 };

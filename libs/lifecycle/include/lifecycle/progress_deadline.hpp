@@ -13,9 +13,9 @@ namespace lifecycle {
 
 /// A report may wait for that long before it is stored.
 inline constexpr std::chrono::seconds progress_grace{60};
-/// The Lease of the server of reports says nothing once it is older.
+/// The Lease of the server of reports is invalid once it is older than this.
 inline constexpr std::chrono::seconds availability_lasts{60};
-/// Without a valid Lease, when it is read again.
+/// How long after an invalid Lease it is read again.
 inline constexpr std::chrono::seconds availability_looked_at{30};
 
 /// Reads the Lease of the server of reports; null: there is none.
@@ -24,7 +24,8 @@ Availability availability_of(const api::Json& lease);
 /// Returns whether one of its times is so far ahead of this clock that one of the two clocks is wrong.
 bool is_ahead(const Availability& availability, api::Time now);
 
-/// Returns whether it says since when reports are accepted. A Lease that is old, or is_ahead(), does not.
+/// Returns whether the Lease says since when reports are accepted. A Lease that is old, or is_ahead(), does
+/// not.
 bool is_valid(const Availability& availability, api::Time now);
 
 /// Returns when the TrainJob has made progress last, if that was since its last start: a TrainJob that has
@@ -44,10 +45,11 @@ bool exceeds_progress_deadline(const Observed& observed, api::Time now);
 /// Returns when a verdict may be due; empty if only a change can lead to one.
 std::optional<std::chrono::seconds> next_progress_look(const Observed& observed, api::Time now);
 
-/// "no progress for 35m (limit 30m): 42 %, loss=1.93; last report 10s ago"; while the deadline is exceeded.
+/// Returns "no progress for 35m (limit 30m): 42 %, loss=1.93; last report 10s ago", while the deadline is
+/// exceeded.
 std::string no_progress_text(const Observed& observed, api::Time now);
 
-/// Returns whether `Stalled` says so already.
+/// Returns whether `Stalled` reports missing progress already.
 bool is_stalled_by_progress(const api::TrainJob& job);
 
 /// Returns the message for `Stalled`: that of a new verdict, or the stored one while no progress is reported.

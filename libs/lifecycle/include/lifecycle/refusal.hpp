@@ -3,18 +3,19 @@
 
 namespace lifecycle {
 
-/// Whether the API server refuses an object for what it is: a 4xx that only a changed TrainJob, runtime,
-/// quota or policy can mend, or that its kind does not know a field of it (a 500). Everything else (lost
-/// connections, timeouts, conflicts, overload, a permission that we lack, a namespace that goes away) is not
-/// the object's fault.
+/// Returns whether the API server rejects the object itself: a 4xx that only a changed TrainJob, runtime,
+/// quota or policy can mend, or a 500 since its kind does not know a field of it. Any other error (lost
+/// connections, timeouts, conflicts, overload, a missing permission, a namespace that is being deleted) is no
+/// verdict on the object.
 bool is_rejection(const api::Error& error);
 
-/// What stands in the way, by an error that does not speak against the object.
+/// The cause of an error that is no verdict on the object.
 enum class Obstacle {
-    passing,    ///< a conflict, stale credentials, a namespace that goes away: it goes by itself, or all goes
-    server,     ///< no verdict: an error of the API server or a webhook, overload, no answer
-    permission  ///< RBAC says no
+    passing,    ///< a conflict, stale credentials, a namespace that is being deleted: it ends by itself
+    server,     ///< an error of the API server or a webhook, overload, no answer
+    permission  ///< RBAC denies the request
 };
+/// Returns the cause of an error that is not is_rejection().
 Obstacle obstacle_of(const api::Error& error);
 
 }  // namespace lifecycle

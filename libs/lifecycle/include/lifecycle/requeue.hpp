@@ -5,16 +5,16 @@
 namespace lifecycle {
 
 inline constexpr std::chrono::seconds min_requeue{1};
-/// Timers are hints: far times are looked at again on the way, which also keeps them from overflowing.
+/// The longest wait: later times are looked at again on the way, which also keeps them from overflowing.
 inline constexpr std::chrono::seconds max_requeue = std::chrono::hours(24);
 inline constexpr std::chrono::seconds max_backoff = std::chrono::minutes(5);
-/// For what goes soon without an event: the garbage of a predecessor.
+/// The wait for an object that soon disappears without a watch event: the garbage of an earlier TrainJob.
 inline constexpr std::chrono::seconds garbage_backoff{2};
 
-/// 1 s after the first failure, then doubling up to max_backoff.
+/// Returns the wait after a failure: 1 s after the first one, then doubled up to max_backoff.
 std::chrono::seconds backoff(int failures);
 
-/// The sooner one, within [min_requeue, max_requeue].
+/// Returns the sooner one, within [min_requeue, max_requeue].
 std::optional<std::chrono::seconds> sooner(std::optional<std::chrono::seconds> left,
                                            std::optional<std::chrono::seconds> right);
 

@@ -3,15 +3,15 @@
 
 namespace lifecycle {
 
-/// Whether the TrainJob has, or had, a JobSet: what it began with is fixed.
+/// Returns whether the TrainJob has, or had, a JobSet: the run policy that it began with is fixed.
 bool has_begun(const Observed& observed);
 
-/// Whether the status does not tell what a TrainJob that has begun, and not ended, began with:
-/// Observed::snapshot_policy is to be filled in.
+/// Returns whether Observed::snapshot_policy is to be filled in: the TrainJob has begun and has not ended,
+/// and its status does not say for sure with which run policy it began.
 bool wants_snapshot_policy(const Observed& observed);
 
-/// What the runtime says of this TrainJob: what it began with, and before that what the live runtime says.
-/// nullptr: that is not known.
+/// Returns the run policy of the TrainJob: the one that it began with, and before that the one of the live
+/// runtime. nullptr: not known.
 const api::RunPolicy* policy_of(const Observed& observed);
 
 }  // namespace lifecycle

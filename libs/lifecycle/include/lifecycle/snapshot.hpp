@@ -10,19 +10,20 @@ enum class RuntimeSource {
     snapshot_else_live  ///< the snapshot; a job taken over from an old release may have none
 };
 
-/// From the moment that a JobSet of the job exists or existed, the snapshot alone counts.
+/// Returns the source for a job: the snapshot counts from the moment that a JobSet of the job exists or
+/// existed.
 RuntimeSource runtime_source(const Observed& observed);
 
-/// What is known of the ConfigMap with the runtime's snapshot.
+/// The state of the ConfigMap with the snapshot of the runtime.
 enum class SnapshotState {
     absent,
-    foreign,  ///< it has another owner, mostly to an earlier TrainJob of that name
+    foreign,  ///< it has another owner, mostly an earlier TrainJob of that name
     broken,   ///< ours, but it holds no runtime, or not the one that the TrainJob names
     differs,  ///< ours and readable, but not what would be stored now (also: no live runtime to compare with)
     same
 };
 
-/// What to do with the snapshot.
+/// What to build from, and what to do with the snapshot.
 struct SnapshotPlan {
     enum class BuildFrom { live, snapshot, nothing };
     enum class Store { keep, create, replace };
@@ -34,8 +35,8 @@ struct SnapshotPlan {
     bool operator==(const SnapshotPlan&) const = default;
 };
 
-/// `live_exists`: whether the live runtime was found. Replacing is a DELETE with the ConfigMap's UID as
-/// precondition, then a POST.
+/// Returns what to build from. `live_exists`: whether the live runtime was found. To replace a snapshot is a
+/// DELETE with the UID of its ConfigMap as precondition, then a POST.
 SnapshotPlan plan_snapshot(RuntimeSource source, bool live_exists, SnapshotState snapshot);
 
 }  // namespace lifecycle

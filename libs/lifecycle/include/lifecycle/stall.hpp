@@ -3,7 +3,7 @@
 
 namespace lifecycle {
 
-/// The reasons of `Stalled`. Of several causes the first one of these gives it.
+/// The reasons of `Stalled`. If there are several causes, the first one in this order gives the reason.
 enum class StallReason {
     api_server_error,
     permission_denied,
@@ -16,17 +16,18 @@ enum class StallReason {
 inline constexpr std::size_t stall_reason_count = 7;
 std::string_view name_of(StallReason reason);
 
-/// The reason of the stored condition; empty if it is not True, or has another one.
+/// Returns the reason of the stored condition; empty if it is not True, or has a reason that is not one of
+/// these.
 std::optional<StallReason> stall_reason_of(const api::TrainJob& job);
 
-/// Whether the JobSet has not started for so long that `Stalled` says so, and its events may tell why: they
-/// are to be read now, and on a live view. Once a minute.
+/// Returns whether to read the events about the JobSet now, on a live view: it has not started for so long
+/// that `Stalled` says so, and its events may say why. Once a minute.
 bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now);
 
-/// How Outcome::start_events begins where the events could not be read.
+/// The beginning of Outcome::start_events if the events could not be read.
 inline constexpr std::string_view events_unread = "the events about it cannot be read: ";
 
-/// Since when an event can be about the start of the JobSet.
+/// Returns the earliest time of an event about the start of the JobSet.
 api::Time start_of(const Observed& observed);
 
 }  // namespace lifecycle

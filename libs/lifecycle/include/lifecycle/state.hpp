@@ -3,10 +3,10 @@
 
 namespace lifecycle {
 
-/// Where a TrainJob stands, by what its status says; each is in exactly one of these.
+/// The state of a TrainJob by its status. Each TrainJob is in exactly one of these.
 enum class State {
-    pending,  ///< nothing has been said yet
-    blocked,  ///< its JobSet cannot be made, Created=False; or does not go on, Stalled
+    pending,  ///< its status shows no JobSet, and no reason against one
+    blocked,  ///< its JobSet cannot be made (Created is not True) or does not go on (Stalled)
     running,  ///< it has a JobSet, which may still wait for its Pods
     suspended,
     complete,
@@ -15,7 +15,7 @@ enum class State {
 };
 inline constexpr std::size_t state_count = 7;
 
-/// Needs `conditions`, `jobs_status` and `managed_by` of the job.
+/// Returns the state by `conditions`, `jobs_status` and `managed_by` of the job.
 State state_of(const api::TrainJob& job);
 
 }  // namespace lifecycle

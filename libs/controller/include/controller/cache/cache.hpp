@@ -36,19 +36,21 @@ class Cache {
 public:
     /// Called for every change of a TrainJob or of an object that it owns, and by enqueue_users() after a
     /// change of its runtime. Also called when a foreign JobSet takes or releases its name, and after a list
-    /// of JobSets without its own, which may have existed for a while unseen.
+    /// of JobSets that lacks its JobSet, which may have existed for a while unseen.
     using OnChange = std::function<void(const api::ObjectKey& train_job, const Change& change)>;
 
     /// Called for every deleted TrainJob, before OnChange.
     using OnDelete = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;
 
-    /// Of these namespaces, and of cluster-scoped runtimes. The pipeline must outlive the cache.
+    /// Caches the objects of these namespaces, and cluster-scoped runtimes. The pipeline must outlive the
+    /// cache.
     explicit Cache(OnChange enqueue, kube::Namespaces namespaces = {},
                    const runtime::Pipeline& pipeline = runtime::default_pipeline());
     void on_delete(OnDelete gone) { on_delete_ = std::move(gone); }
 
-    /// Call it before the first object. TrainJobs keep what these deadlines depend on, and a report that
-    /// moves one of them calls OnChange; without it, no report does. `now` is the wall clock.
+    /// Prepares the cache for the decisions of `watch`. Call it before the first object. TrainJobs keep what
+    /// the deadlines of these decisions depend on, and a report that moves one of them calls OnChange;
+    /// without this call, no report does. `now` is the wall clock.
     void watch_progress(lifecycle::ProgressWatch watch, std::function<api::Time()> now) {
         progress_watch_ = watch;
         now_ = std::move(now);
@@ -107,7 +109,7 @@ public:
         ProgressIndex progress = {};
     };
     struct JobSetIndex {
-        bool ours = false;  ///< of JobSets without a TrainJob, only their existence
+        bool ours = false;  ///< a TrainJob controls it; of others only the existence is stored
         bool applied_by_us = false;
         bool taken_over = false;
         std::optional<std::int64_t> built_for_nodes = {};  ///< api::noted_nodes()

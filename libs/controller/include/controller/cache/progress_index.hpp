@@ -9,19 +9,19 @@
 
 namespace controller {
 
-/// What decides whether a report of progress enqueues its TrainJob.
+/// The part of a TrainJob that decides whether a report of progress enqueues it.
 struct ProgressIndex {
-    /// Of metadata and status, but for `trainerStatus`, managedFields and the resourceVersion; the generation
-    /// tells of the spec. 0: not known.
+    /// The hash of metadata and status, but without `trainerStatus`, managedFields and the resourceVersion;
+    /// the generation stands for the spec. 0: not known.
     std::uint64_t rest_hash = 0;
     std::optional<api::Time> last_progress = {};  ///< of a TrainJob with a progress deadline in force
-    bool is_armed = false;                        ///< that was since its last start
+    bool is_armed = false;                        ///< that progress was after its last start
     bool is_at_risk = false;                      ///< as in lifecycle::overrun()
     std::optional<lifecycle::StallReason> stalled = {};
 };
 
-/// Returns whether a change of a TrainJob is a report that no decision depends on: timers find it when they
-/// pass.
+/// Returns whether a change of a TrainJob is only a report on which no decision depends now: the next timer
+/// of the TrainJob looks at it.
 bool is_mere_report(const ProgressIndex& before, const ProgressIndex& after);
 
 }  // namespace controller

@@ -28,7 +28,7 @@ public:
     void enqueue(const api::ObjectKey& train_job, const Change& change = {});
     /// Frees the memory of reconciles that ended a while ago.
     void forget_old() { queue_.forget_old(clock_.now()); }
-    /// Makes it call allowed() again.
+    /// Makes the controller call allowed() again.
     void notify() { wakeup_.notify(); }
 
     /// Starts reconciles that are due, until it is cancelled; then cuts those that run, so that none outlives
@@ -100,13 +100,13 @@ private:
     std::optional<kube::SteadyTime> users_at_;  // when users of changed runtimes are to be enqueued
     bool lease_is_ahead_ = false;               // by the last look
     bool stopping_ = false;
-    bool cutting_ = false;  // what reconciles throw now is how they are cut
+    bool cutting_ = false;  // reconciles are being cancelled, so their exceptions are no errors
     std::exception_ptr fault_;
     std::unordered_map<api::ObjectKey, Expectations> expectations_;
     std::unordered_map<api::ObjectKey, ConcurrentChanges> concurrent_changes_;  // of all reconciles that run
     std::unordered_map<api::ObjectKey, RetryEntry> retries_;
     std::unordered_map<api::ObjectKey, std::size_t>
-        grants_;  // of those whose reconciles read more than others
+        grants_;  // of TrainJobs whose reconciles read more than usual
     std::unordered_set<api::ObjectKey> expiring_;
     ReconcileMetrics metrics_;
 };

@@ -8,8 +8,9 @@
 
 namespace controller {
 
-/// Takes the finalizer of older controllers off runtimes, for ever, while `allowed`. No other program would,
-/// and such a runtime could never be deleted. Jobs do not need it: they have their snapshots.
+/// Removes the finalizer of older controllers from runtimes while `allowed`, until it is cancelled. No other
+/// program removes it, and without that such a runtime could never be deleted. Jobs do not need it: they have
+/// their snapshots.
 net::Task<> release_runtimes(kube::ApiServer& server, Cache& cache, kube::Clock& clock, net::Log& log,
                              std::function<bool()> allowed);
 

@@ -15,10 +15,10 @@ class ReconcileMetrics {
 public:
     explicit ReconcileMetrics(net::Metrics& metrics);
 
-    /// A reconcile that ended without an exception.
+    /// Counts a reconcile that ended without an exception.
     void count(const ReconcileResult& report, std::chrono::duration<double> took);
     void count_exception();
-    /// One that is put off, as the caches do not show yet what the last one wrote.
+    /// Counts a reconcile that is deferred, since the caches do not show yet what the last one wrote.
     void count_deferred() { deferred_.add(); }
 
 private:

@@ -10,7 +10,7 @@
 
 namespace controller {
 
-/// What the builds of all TrainJobs have in common.
+/// The state that the builds of all TrainJobs share.
 struct BuildContext {
     const runtime::Pipeline& pipeline;
     SharedObjects& shared;
@@ -19,7 +19,7 @@ struct BuildContext {
 /// Why a step ended the reconcile; Done if it did not.
 using StepFailure = decltype(lifecycle::Outcome::result);
 
-/// What runtime::needs() asked for in the end, and those of its objects that exist.
+/// The final result of runtime::needs(), and those of its objects that exist.
 struct NeededObjects {
     runtime::Needs needs = {};
     std::vector<api::Json> observed = {};
@@ -28,22 +28,22 @@ struct NeededObjects {
 /// "PodGroup ns/job", for messages.
 std::string described(const runtime::Need& need);
 
-/// Reads until nothing new is asked for. The failure is ReadFailed, or ForeignObject for an object of ours
-/// that has another owner. References must live until the coroutine ends.
+/// Reads needed objects until runtime::needs() names no new one. The failure is ReadFailed, or ForeignObject
+/// if an object that would be written has another owner. References must live until the coroutine ends.
 kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
                                                                    const api::TrainJob& job,
                                                                    const api::Json& runtime,
                                                                    BuildContext build_context);
 
-/// Those of `needs` that exist, or ReadFailed.
+/// Returns the objects of `needs` that exist, or ReadFailed.
 kube::Task<std::variant<std::vector<api::Json>, StepFailure>> read_objects(kube::ApiServer& server,
                                                                            std::vector<runtime::Need> needs,
                                                                            BuildContext build_context);
 
-/// Whether there is anything to write although the JobSet is left alone.
+/// Returns whether objects may have to be written although the JobSet is left alone.
 bool keeps_objects(const runtime::Needs& needs);
 
-/// Makes the key pairs that are asked for, and no others, and puts them into the inputs of a build.
+/// Makes the key pairs that are needed, and no others, and puts them into the inputs of a build.
 api::Result<> make_key_material(const runtime::Needs& needs, runtime::Inputs& inputs);
 
 }  // namespace controller

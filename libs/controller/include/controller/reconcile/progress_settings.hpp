@@ -4,7 +4,7 @@
 
 namespace controller {
 
-/// What follows from reports of progress, and the Lease of their server.
+/// Which decisions use reports of progress, and the Lease of the server of reports.
 struct ProgressSettings {
     lifecycle::ProgressWatch watch = lifecycle::ProgressWatch::off;
     api::ObjectKey lease = {};

@@ -15,7 +15,7 @@
 
 namespace controller {
 
-/// What a reconcile leaves to its caller.
+/// The result of a reconcile for its caller.
 struct ReconcileResult {
     bool gone = false;  ///< there is no such TrainJob: forget it
     std::optional<std::chrono::seconds> requeue_after = {};
@@ -25,8 +25,8 @@ struct ReconcileResult {
     bool settled = false;                    ///< no reconcile is needed when the caches have them
     std::optional<api::Error> error = {};
     lifecycle::Measurements measurements = {};
-    std::size_t weight = 0;   ///< of what it has read, as MeteredReads counts
-    bool wants_more = false;  ///< it has ended where its next answer would have weighed more than it may
+    std::size_t weight = 0;   ///< of the responses to its reads, as MeteredReads counts
+    bool wants_more = false;  ///< it ended at a response that exceeds its allowed weight
 };
 
 /// Reconciles one TrainJob, level-triggered: observes, decides, acts, concludes, and writes the status last.
@@ -47,12 +47,14 @@ public:
           build_context_(build_context),
           progress_(std::move(progress)) {}
 
-    /// What is read may weigh `allowed` (MeteredReads).
+    /// Reconciles the TrainJob. Its reads may weigh `allowed` (MeteredReads); a further response ends it with
+    /// `wants_more`.
     kube::Task<ReconcileResult> run(api::ObjectKey key, lifecycle::RetryState retry_state,
                                     std::size_t allowed = std::numeric_limits<std::size_t>::max());
 
 private:
-    // Before its report is there, `written` tells what has been written.
+    // Sets `written` at each write, since a reconcile that ends by MeteredReads::Exceeded returns nothing
+    // else.
     kube::Task<ReconcileResult> run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
                                            WrittenVersions& written);
     kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
@@ -61,14 +63,14 @@ private:
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
                               const lifecycle::Outcome& outcome, WrittenVersions& written,
                               ReconcileResult& report);
-    /// What the API server has made of a status.
+    /// The answer of the API server to a status write.
     struct Stored {
         std::string version = {};
         std::optional<api::TrainJob> job = {};  ///< only where the conclusion asks for another decision
     };
     kube::Async<Stored> write_status(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
-    void tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision);
-    void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
+    void log_job_set_write(const api::TrainJob& job, const lifecycle::Decision& decision);
+    void report_events(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
 
     kube::ApiServer& server_;
     const Cache& cache_;

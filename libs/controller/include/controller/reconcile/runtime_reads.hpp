@@ -12,7 +12,7 @@ namespace controller {
 kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
                                            api::ObjectKey key, api::JsonPaths omit = {});
 
-/// What only the API server needs of an object; as paths for read() and fetch().
+/// The part of an object that only the API server needs, as paths for read() and fetch().
 inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
 inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 
@@ -21,7 +21,7 @@ inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 /// rule: one thread.
 class RuntimeReads {
 public:
-    /// nullptr: it does not exist. Without managedFields.
+    /// A runtime without managedFields; nullptr: it does not exist.
     using Tree = std::shared_ptr<const api::Json>;
 
     RuntimeReads();

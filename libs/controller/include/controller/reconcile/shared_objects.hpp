@@ -10,9 +10,9 @@
 
 namespace controller {
 
-/// Objects that all TrainJobs have in common (runtime::Need::shared): read by name, once for all, and kept as
-/// long as they may be old. Of each only its name and the wanted entry of `data` are kept: Secrets have more
-/// in them. Thread rule: one thread.
+/// Reads objects that all TrainJobs share (runtime::Need::shared): by name, once for all reconciles, and
+/// keeps them while they are fresh. Keeps of each only its name and the wanted entry of `data`: Secrets have
+/// more in them. Thread rule: one thread.
 class SharedObjects {
 public:
     /// Called when an object differs from what reconciles were given before.
@@ -22,10 +22,12 @@ public:
         kube::Clock& clock, Changed changed = [] {})
         : clock_(clock), changed_(std::move(changed)) {}
 
-    /// nullopt if it does not exist; that, and an object without the wanted entry, are not kept.
+    /// Returns the object; nullopt if it does not exist. Keeps neither that result, nor an object without the
+    /// wanted entry.
     kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, runtime::Need need);
 
-    /// Reads again what has become too old, for ever; what cannot be read is tried again a little later.
+    /// Reads objects again that have become too old, until it is cancelled. Tries a failed read again a
+    /// little later.
     net::Task<> keep_fresh(kube::ApiServer& server);
 
 private:

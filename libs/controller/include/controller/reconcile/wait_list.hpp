@@ -7,8 +7,8 @@
 
 namespace controller {
 
-/// Coroutines that wait until something may have changed for them; each checks its condition when it is
-/// called. Must outlive those that wait. Thread rule: one thread.
+/// Coroutines that wait until something may have changed for them. Each checks its condition when it is
+/// called. The list must outlive them. Thread rule: one thread.
 class WaitList {
 public:
     net::Task<> wait() {

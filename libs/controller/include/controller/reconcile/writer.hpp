@@ -8,8 +8,8 @@
 
 namespace controller {
 
-/// Does what a decision about one TrainJob asks for. Every write carries what it was decided on (uid,
-/// resourceVersion) or is a create, so repeating one, or doing it late, changes nothing.
+/// Carries out a decision about one TrainJob. Every write carries what the decision was based on (uid,
+/// resourceVersion) or is a create, so a repeated or delayed write changes nothing.
 class Writer {
 public:
     Writer(kube::ApiServer& server, const View& view, BuildContext build_context, WrittenVersions& written)
@@ -18,8 +18,8 @@ public:
     /// References in the arguments must live until the coroutine ends.
     kube::Task<lifecycle::Outcome> act(const lifecycle::Decision& decision);
 
-    /// It turned out that something has to be done that cannot be undone, or was in the way, and the view has
-    /// not everything live: nothing was done that is wrong then. Decide again on a live one.
+    /// Returns whether to decide again on a live view: act() has met an action that cannot be undone, or an
+    /// obstacle, and the view is not all live. What it has done until then is right in any case.
     bool wants_live_view() const { return wants_live_view_; }
 
 private:

@@ -7,7 +7,8 @@ namespace controller {
 /// on the state before.
 struct WrittenVersions {
     std::string train_job = {};
-    /// The one before `train_job`: a reconcile that decides again writes the status twice.
+    /// The version of the TrainJob before `train_job`: a reconcile that decides again writes the status
+    /// twice.
     std::string train_job_before = {};
     std::string job_set = {};
 };
