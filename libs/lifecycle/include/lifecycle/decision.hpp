@@ -75,6 +75,8 @@ struct Run {
     /// It runs and has_former_size(): after everything else, suspend it, so that it can be made anew, unless
     /// that would lose something, or the new one would be refused.
     bool resizes = false;
+    /// `resizes`, and it has run for so long that it is kept.
+    bool is_late = false;
 
     bool operator==(const Run&) const = default;
 };

@@ -26,7 +26,7 @@ bool wants_events(const Observed& observed, const Decision& decision, const Outc
 /// How Outcome::start_events begins where the events could not be read.
 inline constexpr std::string_view events_unread = "the events about it cannot be read: ";
 
-/// Since when an event can be about the start of the JobSet.
-api::Time start_of(const Observed& observed);
+/// Since when an event can say why the JobSet does not start, or go on, now.
+api::Time events_since(const Observed& observed, api::Time now);
 
 }  // namespace lifecycle

@@ -40,7 +40,7 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
 /// The newest Warning event about the start of the JobSet of a view, or of a Job of the replicated job that
 /// lacks its Pods; "" if there is none. Restarts of the JobSet are no reason. Where events cannot be read, it
 /// says so.
-kube::Async<std::string> start_events(kube::ApiServer& server, const View& view);
+kube::Async<std::string> start_events(kube::ApiServer& server, const View& view, api::Time now);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);
