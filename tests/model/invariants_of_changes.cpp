@@ -74,7 +74,10 @@ void Invariants::note_start(const Json& before, const Json& after) {
     const auto has_pods = [](const api::JobSet& job_set) {
         return !job_set.replicated_jobs.empty() && job_set.lacks_pods.empty();
     };
-    note(has_jobs_since_, !was.replicated_jobs.empty(), !is.replicated_jobs.empty());
+    const auto has_jobs = [](const api::JobSet& job_set) {
+        return !job_set.replicated_jobs.empty() && !job_set.waits_for_others;
+    };
+    note(has_jobs_since_, has_jobs(was), has_jobs(is));
     note(has_pods_since_, has_pods(was), has_pods(is));
 }
 

@@ -174,7 +174,7 @@ void JobSetController::follow(const api::ObjectKey& key) {
     count(key);
 }
 
-// One event, as recorders count what is repeated. Then it tries again.
+// One event, as recorders count what is repeated, with the time of the latest. Then it tries again.
 void JobSetController::tell_of_refusal(const Json& job_set, const Reply& refusal) {
     const api::ObjectMeta meta = api::parse_meta(job_set);
     Json event;
@@ -183,7 +183,11 @@ void JobSetController::tell_of_refusal(const Json& job_set, const Reply& refusal
     event["type"] = "Warning";
     event["message"] = api::parse_json(refusal.body).value()["message"];
     event["lastTimestamp"] = api::format_time(time_.wall_seconds());
-    api_.handle(as_controller(kube::create(kube::resources::events, event)));
+    if (api_.find("events", {meta.ns, meta.name + ".refused"}))
+        api_.handle(as_controller(
+            kube::merge_patch(kube::resources::events, {meta.ns, meta.name + ".refused"}, std::move(event))));
+    else
+        api_.handle(as_controller(kube::create(kube::resources::events, event)));
     time_.after(std::chrono::seconds(5), [this, key = meta.key()] { plan(key); });
 }
 

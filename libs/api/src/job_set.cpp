@@ -45,19 +45,25 @@ std::vector<Group> groups_of(const Json& jobs, const std::vector<JobStatus>& cou
     return groups;
 }
 
-std::string first_without_pods(const Json& spec, const std::vector<JobStatus>& counts) {
+// Sets `lacks_pods` and `waits_for_others`.
+void find_missing(const Json& spec, JobSet& job_set) {
     const auto& jobs = spec["replicatedJobs"].items();
-    const std::vector<Group> groups = groups_of(spec["replicatedJobs"], counts);
+    const std::vector<Group> groups = groups_of(spec["replicatedJobs"], job_set.replicated_jobs);
     Groups by_name;
     for (const Group& group : groups) by_name.emplace(group.name, &group);
     const bool in_order = spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder";
+    bool is_its_turn = true;
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const auto& [name, replicas, has] = groups[i];
-        if (!may_start(jobs[i]["dependsOn"], by_name)) continue;
-        if (has.active + has.succeeded + has.failed + has.suspended < replicas) return std::string(name);
-        if (in_order && started(has) != replicas) break;
+        const std::int64_t running = has.active + has.succeeded + has.failed;
+        if (!is_its_turn || !may_start(jobs[i]["dependsOn"], by_name)) {
+            if (running + has.suspended < replicas) job_set.waits_for_others = true;
+            continue;
+        }
+        const std::int64_t present = job_set.suspend ? running + has.suspended : running;
+        if (present < replicas && job_set.lacks_pods.empty()) job_set.lacks_pods = std::string(name);
+        if (in_order && started(has) != replicas) is_its_turn = false;
     }
-    return {};
 }
 
 }  // namespace
@@ -103,7 +109,7 @@ JobSet parse_job_set(const Json& object) {
     job_set.restarts = job_set.restarts_before + parse_restarts(object["status"]);
     job_set.max_restarts = object["spec"]["failurePolicy"]["maxRestarts"].as_int();
     job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
-    job_set.lacks_pods = first_without_pods(object["spec"], job_set.replicated_jobs);
+    find_missing(object["spec"], job_set);
     return job_set;
 }
 

@@ -79,9 +79,7 @@ void Concluder::jobs_replaced(const JobsReplaced& replaced) {
         requeue_soon();
         // JobSet needs seconds for new Jobs, so the first looks send no event.
         if (conclusion_.retry_state.failures > usual_looks)
-            conclusion_.events.push_back(normal_event(
-                event_reason::waiting_for_jobs,
-                "The job goes on once its Jobs have been created again; it waits for " + replaced.waits_for));
+            conclusion_.events.push_back(normal_event(event_reason::waiting_for_jobs, describe(replaced)));
         return;
     }
     conclusion_.requeue_after = min_requeue;

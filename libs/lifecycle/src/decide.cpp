@@ -115,7 +115,13 @@ bool has_lost_work(const api::TrainJob& job) {
     return had_job_set(job) && (at_work || !was_suspended);
 }
 
-Run run(const Observed& observed) {
+// A new JobSet would throw away what the Pods have computed since their last checkpoint.
+bool has_run_for_long(const Observed& observed, api::Time now) {
+    constexpr std::chrono::minutes long_time{5};
+    return now - start_of_run(observed) > long_time;
+}
+
+Run run(const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
     const bool suspend_first = job_set && observed.job->suspend && !job_set->suspend;
     if (observed.job->meta.deletion)
@@ -129,7 +135,8 @@ Run run(const Observed& observed) {
         .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
         .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us,
         .verifies = step == JobSetAction::leave && may_be_outdated(observed),
-        .resizes = runs_with_former_size(observed)};
+        .resizes = runs_with_former_size(observed),
+        .is_late = runs_with_former_size(observed) && has_run_for_long(observed, now)};
 }
 
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
@@ -183,7 +190,7 @@ Decision decide(const Observed& observed, api::Time now) {
     if (auto finish = controller_failure(observed, now)) return *finish;
     if (must_store_transition(observed)) return StoreTransition{};
     if (must_store_restarts(observed)) return StoreTransition{};
-    return run(observed);
+    return run(observed, now);
 }
 
 Live needs_live(const Decision& decision, const Observed& observed) {

@@ -1,5 +1,7 @@
 #include "lifecycle/observed.hpp"
 
+#include <algorithm>
+
 #include "api/names.hpp"
 
 namespace lifecycle {
@@ -18,6 +20,13 @@ bool has_foreign_job_set(const Observed& observed) { return observed.job_set && 
 
 bool had_job_set(const api::TrainJob& job) {
     return api::is_true(job.conditions, api::condition::created) || !job.jobs_status.empty();
+}
+
+api::Time start_of_run(const Observed& observed) {
+    const api::Condition* resumed = api::find_condition(observed.job->conditions, api::condition::suspended);
+    const api::JobSet* job_set = own_job_set(observed);
+    const api::Time made = job_set ? job_set->meta.creation : observed.job->meta.creation;
+    return resumed ? std::max(made, resumed->last_transition) : made;
 }
 
 bool has_former_size(const Observed& observed) {

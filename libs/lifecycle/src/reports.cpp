@@ -46,6 +46,10 @@ std::string describe(const WaitingForClaim& waiting) {
     return waiting.claim + " is being deleted; the JobSet is created once it is gone";
 }
 
+std::string describe(const JobsReplaced& replaced) {
+    return "The job goes on once its Jobs have been created again; it waits for " + replaced.waits_for;
+}
+
 void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->meta.deletion || !observed.job->meta.deletion) return;

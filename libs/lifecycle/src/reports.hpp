@@ -13,6 +13,9 @@ std::string describe(const Waiting& waiting);
 /// Returns the text of an event and of `Stalled` for a JobSet that waits for the deletion of a volume claim.
 std::string describe(const WaitingForClaim& waiting);
 
+/// Returns the text of an event and of `Stalled` for Jobs that are not created again yet.
+std::string describe(const JobsReplaced& replaced);
+
 /// The text of an event and of `Stalled` for a JobSet that is created again after its deletion.
 inline constexpr std::string_view job_set_being_deleted =
     "The JobSet is being deleted; it is created again once it is gone";

@@ -1,6 +1,9 @@
 #include "lifecycle/stall.hpp"
 
+#include <algorithm>
+
 #include "duration.hpp"
+#include "lifecycle/jobs_status.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
@@ -15,6 +18,8 @@ constexpr std::chrono::seconds start_lasts{30};
 constexpr std::chrono::minutes pods_without_event{10};
 constexpr std::chrono::minutes wait_lasts{5};
 constexpr std::chrono::minutes text_lasts{1};
+// The longest pause of the Job controller between two attempts to create a Pod.
+constexpr std::chrono::minutes pause_of_jobs{6};
 constexpr std::chrono::minutes second_warning{5};
 // The API server forgets events after an hour.
 constexpr std::chrono::minutes warned_again{30};
@@ -27,7 +32,11 @@ struct Cause {
     std::chrono::seconds without_event = lasts;  // the same limit while no event gives the reason
     bool warns = true;                           // report_error() sends no events about it
     bool begins = false;                         // starts now, even if the same cause was present before
+    std::chrono::minutes looks_every = text_lasts;  // between two reads of the events
 };
+
+// The limit without an event of a cause that only an event shows.
+constexpr std::chrono::hours never{24 * 365 * 100};
 
 struct Verdict {
     std::optional<Cause> cause = {};
@@ -45,6 +54,27 @@ std::optional<Cause> missing_start(const Observed& observed) {
                      .lasts = start_lasts,
                      .is_of_start = true,
                      .without_event = pods_without_event};
+    // The counts are older than what JobSet tries now, if it cannot create the next Jobs.
+    if (job_set->waits_for_others)
+        return Cause{.reason = api::reason::jobs_not_created,
+                     .lasts = wait_lasts,
+                     .is_of_start = true,
+                     .without_event = never,
+                     .begins = jobs_status(observed) != observed.job->jobs_status,
+                     .looks_every = wait_lasts};
+    return std::nullopt;
+}
+
+// The JobSet controller has not suspended its Jobs, or their Pods do not end.
+std::optional<Cause> missing_suspension(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || !job_set->suspend || job_set->meta.deletion) return std::nullopt;
+    for (const api::JobStatus& each : job_set->replicated_jobs)
+        if (each.active > 0)
+            return Cause{.reason = api::reason::waiting_for_pods,
+                         .lasts = wait_lasts,
+                         .message = "The JobSet is suspended, and Pods of its job " + each.name +
+                                    " still run: the JobSet controller has not suspended its Jobs"};
     return std::nullopt;
 }
 
@@ -74,6 +104,10 @@ Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, 
         return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
                                .lasts = wait_lasts,
                                .message = describe(*waiting)}};
+    if (const auto* replaced = std::get_if<JobsReplaced>(&outcome.result); replaced && !replaced->any_removed)
+        return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
+                               .lasts = wait_lasts,
+                               .message = describe(*replaced)}};
     if (!std::holds_alternative<Done>(outcome.result) || !run.build) return {};
     if (run.job_set == JobSetAction::wait_until_gone)
         return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
@@ -85,11 +119,13 @@ Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, 
                                .lasts = start_lasts,
                                .is_of_start = true,
                                .begins = true}};
-    if (run.job_set == JobSetAction::leave) return {.cause = missing_start(observed)};
+    if (run.job_set == JobSetAction::leave)
+        return {.cause = observed.job->suspend ? missing_suspension(observed) : missing_start(observed)};
     return {};
 }
 
 const api::Condition* stated(const Observed& observed, const Cause& cause) {
+    if (cause.begins) return nullptr;
     const api::Condition* stored = api::find_condition(observed.job->conditions, api::condition::stalled);
     return stored && stored->reason == cause.reason ? stored : nullptr;
 }
@@ -110,17 +146,27 @@ bool looks(const Observed& observed, const Stall& stall, const Cause& cause, api
     const bool is_stated = stated(observed, cause);
     if (!is_stated && !has_lasted(stall, cause, now)) return false;
     const bool reports_first = !is_stated && now - stall.since >= cause.without_event;
-    return reports_first || !stall.looked || now >= *stall.looked + text_lasts;
+    return reports_first || !stall.looked || now >= *stall.looked + cause.looks_every;
 }
 
-bool has_event(const Outcome& outcome) { return outcome.start_events && !outcome.start_events->empty(); }
+// That events cannot be read says nothing of Jobs that only events tell of.
+bool has_event(const Outcome& outcome, const Cause& cause) {
+    if (!outcome.start_events || outcome.start_events->empty()) return false;
+    return cause.without_event != never || !outcome.start_events->starts_with(events_unread);
+}
 
 std::string text_of(const Cause& cause, const Observed& observed, const std::string& events) {
     if (!cause.is_of_start) return cause.message;
     if (cause.reason == api::reason::jobs_not_created)
         return events.empty() ? "the JobSet controller says nothing" : events;
-    return "job " + own_job_set(observed)->lacks_pods + ": " +
-           (events.empty() ? "no event says why its Pods are not there" : events);
+    const api::JobSet& job_set = *own_job_set(observed);
+    const bool are_suspended =
+        std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(), [&](const auto& each) {
+            return each.name == job_set.lacks_pods && each.suspended > 0;
+        });
+    const char* const unexplained =
+        are_suspended ? "its Jobs are still suspended, and no event says why" : "no event says why its Pods are not there";
+    return "job " + job_set.lacks_pods + ": " + (events.empty() ? unexplained : events);
 }
 
 void take_back(Conclusion& conclusion) {
@@ -173,11 +219,19 @@ std::optional<StallReason> stall_reason_of(const api::TrainJob& job) {
     return std::nullopt;
 }
 
-api::Time start_of(const Observed& observed) {
-    const api::Condition* resumed = api::find_condition(observed.job->conditions, api::condition::suspended);
+api::Time events_since(const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
-    const api::Time made = job_set ? job_set->meta.creation : observed.job->meta.creation;
-    return resumed ? std::max(made, resumed->last_transition) : made;
+    const api::Time start = start_of_run(observed);
+    const auto& stall = observed.retry_state.stall;
+    // A JobSet without Jobs has met nothing else since its start.
+    if (!job_set || job_set->replicated_jobs.empty()) return start;
+    // An event of an earlier lack of Pods says nothing of this one.
+    if (!job_set->lacks_pods.empty()) {
+        const bool is_known = stall && stall->reason == api::reason::pods_not_created;
+        return std::max(start, (is_known ? stall->since : now) - pause_of_jobs);
+    }
+    const bool is_known = stall && stall->reason == api::reason::jobs_not_created;
+    return is_known ? std::max(start, stall->since + wait_lasts) : now;
 }
 
 bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now) {
@@ -197,10 +251,10 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     Stall stall = stall_of(observed, cause, now);
     const bool takes = looks(observed, stall, cause, now) && (!cause.is_of_start || outcome.start_events);
     if (takes) stall.looked = now;
-    if (!said && now - stall.since < (has_event(outcome) ? cause.lasts : cause.without_event)) {
+    if (!said && now - stall.since < (has_event(outcome, cause) ? cause.lasts : cause.without_event)) {
         const api::Time reported =
             stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
-        const api::Time looked = stall.looked ? *stall.looked + text_lasts : reported;
+        const api::Time looked = stall.looked ? *stall.looked + cause.looks_every : reported;
         conclusion.requeue_after =
             sooner(conclusion.requeue_after, time_until(std::min(reported, looked), now));
         conclusion.retry_state.stall = stall;
@@ -211,12 +265,12 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     // An event expires while its cause lasts. "Events cannot be read" replaces no event's text.
     const auto is_unread = [](const std::string& text) { return text.find(events_unread) != text.npos; };
     const bool was_unread = said && is_unread(said->message);
-    const bool says_more = has_event(outcome) && (!said || !is_unread(*outcome.start_events));
+    const bool says_more = has_event(outcome, cause) && (!said || !is_unread(*outcome.start_events));
     const bool adds = takes && (!cause.is_of_start || says_more || was_unread);
     std::string text =
         said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
     if (cause.warns) warn(conclusion, stall, cause, text, now);
-    if (cause.is_of_start) conclusion.requeue_after = sooner(conclusion.requeue_after, text_lasts);
+    if (cause.is_of_start) conclusion.requeue_after = sooner(conclusion.requeue_after, cause.looks_every);
     state(conclusion, observed, cause.reason, std::move(text), now);
     conclusion.retry_state.stall = stall;
     return true;

@@ -66,6 +66,25 @@ def test_a_job_without_jobs_or_pods_says_why_and_one_that_waits_for_others_does_
         assert "Stalled" not in conditions(rest.get("trainjobs", name))
 
 
+@pytest.mark.long
+def test_a_job_says_that_jobs_cannot_be_created_when_it_is_their_turn(signalbox, rest):
+    """Signalbox reads the events about such a JobSet every five minutes; JobSet stores no counts until it has created the Jobs."""
+    refused = two_steps("second-is-refused")
+    first, second = refused["spec"]["template"]["spec"]["replicatedJobs"]
+    first["template"]["spec"]["template"]["metadata"]["labels"]["signalbox.test/run-seconds"] = "3"
+    second["dependsOn"] = [{"name": "first", "status": "Complete"}]
+    rest.create(refused)
+    quota(rest, jobs=1)
+    rest.create(train_job("refused", "second-is-refused", seconds="never"))
+    wait_for("its first Job to complete", lambda: rest.get("jobs", "refused-first-0").get("status", {}).get("succeeded"))
+    assert rest.get("trainjobs", "refused")["status"]["jobsStatus"][0]["succeeded"] == 0
+    job = until(rest, "refused", "Stalled", "JobsNotCreated", timeout=660)
+    assert "exceeded quota" in conditions(job)["Stalled"]["message"]
+    rest.delete("resourcequotas", "jobs")
+    wait_for("it to go on", lambda: "Stalled" not in conditions(rest.get("trainjobs", "refused")), 120)
+    until_runs(rest, "refused")
+
+
 def containers(obj):
     return obj["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
 

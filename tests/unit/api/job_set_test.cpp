@@ -109,11 +109,18 @@ TEST_CASE("a JobSet belongs to the TrainJob whose uid controls it", "[api]") {
 }
 
 // `jobs` and `counts` as JSON lists.
-static std::string lacking(const std::string& jobs, const std::string& counts, const std::string& more = "") {
+static JobSet counting(const std::string& jobs, const std::string& counts, const std::string& more = "") {
     return parse_job_set(parse_json(R"({"spec":{"replicatedJobs":)" + jobs + more +
                                     R"(},"status":{"replicatedJobsStatus":)" + counts + "}}")
-                             .value())
-        .lacks_pods;
+                             .value());
+}
+
+static std::string lacking(const std::string& jobs, const std::string& counts, const std::string& more = "") {
+    return counting(jobs, counts, more).lacks_pods;
+}
+
+static bool waits(const std::string& jobs, const std::string& counts, const std::string& more = "") {
+    return counting(jobs, counts, more).waits_for_others;
 }
 
 TEST_CASE("a replicated job lacks Pods while it is due and fewer Jobs count than it has replicas") {
@@ -121,11 +128,16 @@ TEST_CASE("a replicated job lacks Pods while it is due and fewer Jobs count than
     const std::string two = R"([{"name":"node","replicas":2}])";
     CHECK(lacking(one, "[]") == "node");
     CHECK(lacking(one, R"([{"name":"node"}])") == "node");
-    for (const char* count : {"active", "succeeded", "failed", "suspended"}) {
+    for (const char* count : {"active", "succeeded", "failed"}) {
         INFO(count);
         CHECK(lacking(one, R"([{"name":"node",")" + std::string(count) + R"(":1}])").empty());
         CHECK(lacking(two, R"([{"name":"node",")" + std::string(count) + R"(":1}])") == "node");
     }
+    // The JobSet controller resumes the Jobs of a JobSet that is resumed.
+    const std::string suspended = R"([{"name":"node","suspended":1}])";
+    CHECK(lacking(one, suspended, R"(,"suspend":true)").empty());
+    CHECK(lacking(one, suspended) == "node");
+    CHECK_FALSE(waits(one, "[]"));
     CHECK(lacking(two, R"([{"name":"node","active":1,"succeeded":1}])").empty());
     CHECK(lacking("[]", "[]").empty());
 }
@@ -139,6 +151,9 @@ TEST_CASE("a replicated job that depends on others is due once they are ready, o
     const std::string ready = R"([{"name":"data","active":2,"ready":2}])";
     const std::string complete = R"([{"name":"data","succeeded":2}])";
     CHECK(lacking(after("Complete"), active).empty());
+    CHECK(waits(after("Complete"), active));
+    CHECK_FALSE(waits(after("Complete"), complete));
+    CHECK_FALSE(waits(after("Ready"), R"([{"name":"data","active":2},{"name":"node","active":1}])"));
     CHECK(lacking(after("Complete"), ready).empty());
     CHECK(lacking(after("Complete"), complete) == "node");
     CHECK(lacking(after("Ready"), active).empty());
@@ -152,6 +167,8 @@ TEST_CASE("in order, a replicated job is due once those before it have started")
     const std::string active = R"([{"name":"launcher","active":1}])";
     const std::string ready = R"([{"name":"launcher","active":1,"ready":1}])";
     CHECK(lacking(jobs, active, in_order).empty());
+    CHECK(waits(jobs, active, in_order));
+    CHECK_FALSE(waits(jobs, ready, in_order));
     CHECK(lacking(jobs, ready, in_order) == "node");
     CHECK(lacking(jobs, active) == "node");
     CHECK(lacking(jobs, "[]", in_order) == "launcher");

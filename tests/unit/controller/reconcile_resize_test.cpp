@@ -143,6 +143,17 @@ TEST_CASE("a JobSet keeps a former number of nodes if a new one would lose somet
     CHECK_FALSE(life.is_suspended());
 }
 
+TEST_CASE("a JobSet keeps a former number of nodes once it has run for five minutes", "[reconcile]") {
+    Overtaken life;
+    life.server.now += 300s;
+    life.refuse_more_nodes_than(2);
+    CHECK(life.look().requeue_after == 1s);
+    life.refuse_more_nodes_than(3);
+    life.server.now += 1s;
+    CHECK_FALSE(life.look().requeue_after);
+    CHECK_FALSE(life.is_suspended());
+}
+
 TEST_CASE("a JobSet that has kept a former number of nodes is not resumed with it", "[reconcile]") {
     Overtaken life(claim_volumes);
     life.look();

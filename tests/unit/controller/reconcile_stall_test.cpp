@@ -157,7 +157,7 @@ TEST_CASE("a cache that lags behind stalls no TrainJob") {
     CHECK_FALSE(report.retry_state.stall);
 }
 
-TEST_CASE("what waits for another replicated job is not stalled, and reads nothing") {
+TEST_CASE("events about a job that waits for another one are read every five minutes") {
     Stalling life([](Json& runtime) {
         Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];
         Json node = jobs.items().front();
@@ -173,9 +173,18 @@ TEST_CASE("what waits for another replicated job is not stalled, and reads nothi
                          Json::object({{"name", "node"}})});
     });
     life.look(1s);
-    CHECK_FALSE(life.look(60s).requeue_after);
+    CHECK(life.look(60s).requeue_after == 240s);
     CHECK(life.reads.empty());
+    // It was over at once, or the counts would not tell of another job.
+    life.tell("early", life.this_job_set(), "no endpoints available");
+    life.look(240s);
+    CHECK(life.reads == Reads{"jobsets.jobset.x-k8s.io", "events"});
     CHECK(life.condition("Stalled").empty());
+    life.server.now += 60s;
+    life.tell("late", life.this_job_set(), "jobs.batch \"job-node-0\" is forbidden: exceeded quota");
+    life.look(240s);
+    CHECK(life.condition("Stalled") == "True/JobsNotCreated");
+    CHECK(life.message("Stalled") == "jobs.batch \"job-node-0\" is forbidden: exceeded quota");
 }
 
 }  // namespace controller

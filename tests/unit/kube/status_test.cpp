@@ -108,7 +108,7 @@ TEST_CASE("Retry-After is honoured", "[kube]") {
         {"header before details", {{"Retry-After", "3"}}, seven, seconds(3)},
         {"a date is not understood", {{"Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT"}}, seven, seconds(7)},
         {"negative", {{"Retry-After", "-1"}}, "", {}},
-        {"absurd", {{"Retry-After", "99999999999"}}, "", seconds(3600)},
+        {"absurd", {{"Retry-After", "99999999999"}}, "", seconds(60)},
         {"not a number", {{"Retry-After", "99999999999999999999999"}}, "", {}},
     };
     for (const Case& c : cases) {

@@ -22,6 +22,15 @@ Observed without_pods() {
     return observed;
 }
 
+// Its first job runs, and the second one waits for that.
+Observed with_a_job_to_come() {
+    Observed observed = running();
+    observed.job_set->replicated_jobs = {{.name = "data", .active = 1}, {.name = "node"}};
+    observed.job_set->waits_for_others = true;
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    return observed;
+}
+
 Outcome events_say(std::string events) { return {.start_events = std::move(events)}; }
 
 const api::Error no_permission = {
@@ -246,6 +255,83 @@ TEST_CASE("a wait for Pods or a deletion that lasts five minutes is a stall", "[
         look(story, 300s, c.outcome);
         CHECK(story.says().ends_with(std::string("Stalled=True/") + c.reason));
     }
+}
+
+TEST_CASE("Jobs that are not created again for five minutes stall the TrainJob", "[stall]") {
+    const Outcome waits = {.result = JobsReplaced{.why = "a label was withdrawn", .waits_for = "Job ns/job-node-0"}};
+    Story story{.observed = suspended()};
+    look(story, 0s, waits);
+    look(story, 299s, waits);
+    CHECK(story.says().find("Stalled") == std::string::npos);
+    look(story, 300s, waits);
+    CHECK(story.says().ends_with("Stalled=True/WaitingForDeletion"));
+    CHECK(story.message("Stalled") ==
+          "The job goes on once its Jobs have been created again; it waits for Job ns/job-node-0");
+    look(story, 310s, {.result = JobsReplaced{.why = "a label was withdrawn", .any_removed = true}});
+    CHECK(story.says().find("Stalled") == std::string::npos);
+}
+
+TEST_CASE("a JobSet that is suspended and runs on for five minutes stalls its TrainJob", "[stall]") {
+    Observed observed = suspended();
+    observed.job_set->replicated_jobs = {{.name = "node", .active = 1}};
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    Story story{.observed = observed};
+    CHECK(look(story, 0s).requeue_after == 300s);
+    look(story, 300s);
+    CHECK(story.says().ends_with("Stalled=True/WaitingForPods"));
+    CHECK(story.message("Stalled").find("job node still run") != std::string::npos);
+    story.observed.job_set->replicated_jobs = {{.name = "node", .suspended = 1}};
+    look(story, 301s);
+    CHECK(story.says().find("Stalled") == std::string::npos);
+}
+
+TEST_CASE("Jobs that stay suspended after a resume stall the TrainJob after ten minutes", "[stall]") {
+    Story story{.observed = without_pods()};
+    story.observed.job_set->replicated_jobs = {{.name = "node", .suspended = 1}};
+    story.observed.job->jobs_status = story.observed.job_set->replicated_jobs;
+    look(story, 0s);
+    look(story, 599s, events_say(""));
+    CHECK(story.says().find("Stalled") == std::string::npos);
+    look(story, 600s, events_say(""));
+    CHECK(story.message("Stalled") == "job node: its Jobs are still suspended, and no event says why");
+}
+
+TEST_CASE("an event tells of Jobs that JobSet cannot create when it is their turn", "[stall]") {
+    Story story{.observed = with_a_job_to_come()};
+    CHECK(look(story, 0s).requeue_after == 300s);
+    CHECK_FALSE(wants(story.observed, 299s));
+    CHECK(wants(story.observed, 300s));
+    for (const std::string& none : {std::string(), std::string(events_unread) + "cannot list"}) {
+        INFO(none);
+        Story quiet{.observed = story.observed};
+        CHECK(look(quiet, 300s, events_say(none)).requeue_after == 300s);
+        CHECK(quiet.says().find("Stalled") == std::string::npos);
+    }
+    look(story, 300s, events_say(""));
+    CHECK(look(story, 600s, events_say("exceeded quota")).requeue_after == 300s);
+    CHECK(story.says().ends_with("Stalled=True/JobsNotCreated"));
+    CHECK(story.message("Stalled") == "exceeded quota");
+    look(story, 900s, events_say(""));
+    CHECK(story.message("Stalled") == "exceeded quota");
+    // Another job waits still.
+    story.observed.job_set->replicated_jobs.front() = {.name = "data", .succeeded = 1};
+    CHECK(look(story, 1000s).requeue_after == 300s);
+    CHECK(story.says().find("Stalled") == std::string::npos);
+}
+
+TEST_CASE("events of an earlier lack of Pods say nothing of this one", "[stall]") {
+    Observed observed = without_pods();
+    CHECK(events_since(observed, start + 1h) == start + 54min);
+    observed.retry_state.stall = Stall{.reason = "PodsNotCreated", .since = start + 30min};
+    CHECK(events_since(observed, start + 1h) == start + 24min);
+    observed.retry_state.stall->since = start + 1min;
+    CHECK(events_since(observed, start + 1h) == start);
+    observed = not_begun();
+    CHECK(events_since(observed, start + 1h) == start);
+    observed = with_a_job_to_come();
+    CHECK(events_since(observed, start + 1h) == start + 1h);
+    observed.retry_state.stall = Stall{.reason = "JobsNotCreated", .since = start + 30min};
+    CHECK(events_since(observed, start + 1h) == start + 35min);
 }
 
 TEST_CASE("the state of a stalled job is blocked", "[stall]") {

@@ -24,9 +24,13 @@ struct JobSet {
     Restarts restarts = {};         ///< its own, and those before
     std::optional<std::int64_t> max_restarts = {};  ///< of its failure policy, for its own alone
     std::string restart_message = {};               ///< why it started again the last time
-    /// The first replicated job that may start now and lacks Jobs, or Pods of them, by these counts. Empty if
-    /// there is none, or if `spec.replicatedJobs` was not parsed.
+    /// The first replicated job that may start now and lacks Jobs, or Pods of them, by these counts. If the
+    /// JobSet is not suspended, a suspended Job has no Pods. Empty if there is none, or if
+    /// `spec.replicatedJobs` was not parsed.
     std::string lacks_pods = {};
+    /// Whether a replicated job lacks Jobs because it waits for others, by these counts. JobSet does not store
+    /// that the others are ready or complete before it has created the Jobs.
+    bool waits_for_others = false;
 
     bool belongs_to(const TrainJob& job) const {
         return !meta.controller_uid.empty() && meta.controller_uid == job.meta.uid;

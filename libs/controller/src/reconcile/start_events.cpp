@@ -71,9 +71,9 @@ std::vector<Place> places_of(const api::JobSet& job_set) {
 
 }  // namespace
 
-kube::Async<std::string> start_events(kube::ApiServer& server, const View& view) {
+kube::Async<std::string> start_events(kube::ApiServer& server, const View& view, api::Time now) {
     const api::JobSet& job_set = *view.observed.job_set;
-    Newest newest = {api::format_time(lifecycle::start_of(view.observed)).substr(0, seconds_end)};
+    Newest newest = {api::format_time(lifecycle::events_since(view.observed, now)).substr(0, seconds_end)};
     for (const Place& place : places_of(job_set)) {
         if (!place.prefix.empty() && !newest.note.empty()) break;
         kube::Request request = list_warnings(job_set.meta.ns, place.selector);

@@ -144,7 +144,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     Outcome outcome = co_await write(step);
     outcome.kept = std::move(verified.kept);
     if (!step.resizes || !std::holds_alternative<Done>(outcome.result)) co_return outcome;
-    Outcome resized = co_await resize(step.runtime);
+    Outcome resized = co_await resize(step);
     outcome.result = std::move(resized.result);
     outcome.kept = std::move(resized.kept);
     co_return outcome;
@@ -246,8 +246,8 @@ kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
 
 // Makes way for a JobSet of the new size, if the size changes its template. A number that the runtime has
 // anyway, or that scales nothing, needs no new JobSet.
-kube::Task<Outcome> Writer::resize(lifecycle::RuntimeSource source) {
-    auto basis = co_await look_up(server_, view_, build_context_, source, job());
+kube::Task<Outcome> Writer::resize(lifecycle::Run step) {
+    auto basis = co_await look_up(server_, view_, build_context_, step.runtime, job());
     if (auto* failure = std::get_if<StepFailure>(&basis)) co_return kept_without(std::move(*failure));
     const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
     const NeededObjects& found = std::get<Basis>(basis).found;
@@ -273,6 +273,7 @@ kube::Task<Outcome> Writer::resize(lifecycle::RuntimeSource source) {
     const auto former = runtime::build(former_inputs, build_context_.pipeline);
     co_await net::next_turn();
     if (former && has_same_size(*former, built)) co_return Outcome();
+    if (step.is_late) co_return kept_job_set("it has run for more than five minutes", true);
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     co_return co_await job_set.make_way(built);
 }

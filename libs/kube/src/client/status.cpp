@@ -55,10 +55,10 @@ bool blames_resource_version(const api::Json& status) {
     });
 }
 
-// Limits the delay to an hour, so that a broken proxy cannot stop a controller.
+// Limits the delay to a minute: a broken proxy cannot stop a controller, or keep it from telling users.
 std::optional<std::chrono::seconds> bounded(std::int64_t seconds) {
     if (seconds < 0) return std::nullopt;
-    return std::chrono::seconds(std::min<std::int64_t>(seconds, 3600));
+    return std::chrono::seconds(std::min<std::int64_t>(seconds, 60));
 }
 
 std::optional<std::chrono::seconds> retry_after(const net::Headers& headers) {

@@ -75,6 +75,8 @@ struct Run {
     /// The JobSet runs and has_former_size(): after all other writes, suspend it so that it can be made anew,
     /// unless a new one would lose something or be refused.
     bool resizes = false;
+    /// `resizes`, and it has run for so long that it is kept.
+    bool is_late = false;
 
     bool operator==(const Run&) const = default;
 };

@@ -97,6 +97,9 @@ bool has_foreign_job_set(const Observed& observed);
 /// not empty.
 bool had_job_set(const api::TrainJob& job);
 
+/// Returns since when the JobSet may run: since it was made, or since the TrainJob was resumed.
+api::Time start_of_run(const Observed& observed);
+
 /// Returns whether the JobSet was built for another `spec.trainer.numNodes` than the TrainJob has. False if
 /// that number is not noted.
 bool has_former_size(const Observed& observed);

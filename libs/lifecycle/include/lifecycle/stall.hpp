@@ -27,7 +27,7 @@ bool wants_events(const Observed& observed, const Decision& decision, const Outc
 /// The beginning of Outcome::start_events if the events could not be read.
 inline constexpr std::string_view events_unread = "the events about it cannot be read: ";
 
-/// Returns the earliest time of an event about the start of the JobSet.
-api::Time start_of(const Observed& observed);
+/// Returns since when an event can say why the JobSet does not start, or go on, now.
+api::Time events_since(const Observed& observed, api::Time now);
 
 }  // namespace lifecycle

@@ -40,7 +40,7 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
 /// Returns the text of the newest Warning event about the start of the view's JobSet, or of a Job of the
 /// replicated job that lacks its Pods; "" if there is none. Restarts of the JobSet do not count. If the
 /// events cannot be read, the text says so.
-kube::Async<std::string> start_events(kube::ApiServer& server, const View& view);
+kube::Async<std::string> start_events(kube::ApiServer& server, const View& view, api::Time now);
 
 /// Returns the key of the ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);

@@ -31,7 +31,7 @@ private:
     bool has_something_to_write(lifecycle::JobSetAction step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
     kube::Task<lifecycle::Outcome> verify(lifecycle::RuntimeSource source);
-    kube::Task<lifecycle::Outcome> resize(lifecycle::RuntimeSource source);
+    kube::Task<lifecycle::Outcome> resize(lifecycle::Run step);
 
     const api::TrainJob& job() const { return *view_.observed.job; }
     api::ObjectKey key() const { return job().meta.key(); }
