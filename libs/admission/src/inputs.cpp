@@ -222,7 +222,7 @@ net::Async<InputReader::Tree> InputReader::live_runtime(const Subject& subject, 
     co_return unless_too_large(std::move(*found));
 }
 
-// From the watch, and of no other namespace than the TrainJob's.
+// Suggests a cached runtime that the TrainJob can use: a cluster-scoped one, or one of its own namespace.
 runtime::RuntimeSuggestion InputReader::suggest(const Subject& subject) const {
     const api::ObjectKey& key = subject.runtime;
     const bool namespaced = !key.ns.empty();

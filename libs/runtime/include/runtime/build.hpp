@@ -18,7 +18,7 @@ struct SshKeyPair {
     std::string public_line = {};  ///< "ecdsa-sha2-nistp521 <base64>\n"
 };
 
-/// As SshKeyPair: a CurveZMQ key; raw, 32 bytes each.
+/// A CurveZMQ key pair of raw keys, 32 bytes each. The caller generates it, as an SshKeyPair. Never log it.
 struct CurveKeyPair {
     std::string public_key = {};
     std::string secret_key = {};

@@ -97,7 +97,8 @@ void check_rules(const Json& runtime, const ActivePlugins& plugins, Faults& faul
     }
 }
 
-// What a failure policy replaces where the template has another value.
+// Returns a warning about fields of the runtime's jobs that a failure policy overrules; empty if there are
+// none.
 std::string replaced_handling(const Json& runtime, std::string_view policy) {
     bool tries_again = false, restarts = false;
     for (const Json& job : jobs_of(runtime).items()) {
@@ -137,7 +138,8 @@ void warn_of_unlimited_restarts(const ValidationContext& review, api::Warnings& 
     warnings.push_back("restarts after disruptions are unlimited: there is no deadline");
 }
 
-// Where the runtime has a policy, its author was warned.
+// Warns of the policy of a TrainJob only. The author of a policy in the runtime was warned when it was
+// written.
 void warn_of_replaced_handling(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_create() || review.is_denied || review.job.spec["failurePolicy"].is_null() ||
         !failure_policy_of(review.runtime).is_null())

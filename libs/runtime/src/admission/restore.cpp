@@ -14,7 +14,7 @@ using merge::Field;
 using merge::Strategy;
 using merge::Type;
 
-// What types of clients may lack: the fields that are not in every release of Kubeflow Trainer from 2.2 on.
+// A field that the types of clients may lack, since not every release of Kubeflow Trainer from 2.2 on has it.
 struct UnknownField {
     std::string_view type;
     std::string_view name;
@@ -45,12 +45,13 @@ bool is_zero(const Json& value, bool quantity) {
            (value.is_number() && value.as_double() == 0.0);
 }
 
-// Whether Go's encoder may leave it out, or may write it for what is absent.
+// Returns whether Go's encoder may leave a member out for its value, or may write the value for an absent
+// member.
 bool says_nothing(std::string_view name, const Json& value, const Field* field, bool quantity) {
     const Strategy strategy = field ? field->strategy : Strategy::deep;
     if (value.is_null()) return true;
     if (value.is_array()) return value.empty();
-    // Of other objects `{}` is a pointer to a struct, which is kept, or a struct, which is always written.
+    // All other objects `{}` are a pointer to a struct, which is kept, or a struct, which is always written.
     if (value.is_object())
         return value.empty() &&
                (strategy == Strategy::literal_map || name == "metadata" || name == "resources");

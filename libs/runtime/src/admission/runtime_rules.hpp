@@ -29,13 +29,12 @@ std::vector<FailurePolicyFault> faults_of_failure_policy(const api::Json& runtim
 /// Returns what the author of the policy may not expect.
 std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime, const Pipeline& pipeline);
 
-/// Fields of a runtime's `spec` that are there for the first time or with another value than in `old_spec`
-/// (null on CREATE), although the gate that each of them needs is off. What is stored stays as it is, and may
-/// be removed.
+/// Returns an error for each field of a runtime's `spec` that is new or has another value than in `old_spec`
+/// (null on CREATE), although its gate is off. Fields that are stored may stay, and may be removed.
 api::FieldErrors gated_runtime_fields(const api::Json& spec, const api::Json& old_spec, const Gates& gates);
 
-/// How many characters the name of a TrainJob may have, as far as the names of one replicated job's Pods go;
-/// none at all if it is less than one.
+/// Returns how many characters the name of a TrainJob may have so that the names of one replicated job's Pods
+/// are valid. Less than one: no name is short enough.
 std::int64_t longest_name_for(const api::Json& job, const PodSet& pods);
 
 }  // namespace runtime

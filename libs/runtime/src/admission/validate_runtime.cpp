@@ -23,8 +23,9 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-// Takes each error, with what tells whether the old object had it already: positions may have moved, so jobs
-// go by name. Of many errors nothing is kept but that.
+// Takes an error and its identity. An error that the old object has, too, has the same identity there: it
+// names a job instead of the job's position, which may have changed. Of the errors of the old object only
+// identities are kept, since there may be many errors.
 using Violated = std::function<void(FieldError error, std::string identity)>;
 
 void add(const Violated& found, FieldError error, std::string_view job, std::string_view what) {
@@ -32,10 +33,10 @@ void add(const Violated& found, FieldError error, std::string_view job, std::str
     found(std::move(error), std::move(identity));
 }
 
-// It is a part of host names and of label values.
+// Checks that the job's name leaves room for the name of a TrainJob in the names of its Pods.
 void check_job_name(const Json& job, const PodSet& pods, const Violated& found) {
     const std::int64_t left = longest_name_for(job, pods);
-    if (!api::is_dns_label(pods.name) || left >= 1) return;  // of the former, validate_template() tells
+    if (!api::is_dns_label(pods.name) || left >= 1) return;  // validate_template() reports the former
     const std::string rule =
         "must be shorter by " + std::to_string(1 - left) +
         " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
@@ -80,7 +81,7 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
                    std::string(api::ancestor_label) + ": " + ancestor,
                {},
                Rule::role_container},
-              // Whatever containers there are instead.
+              // The same error, whatever containers there are instead.
               std::string(name) + "|container " + container);
 }
 
@@ -119,7 +120,8 @@ void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, con
         add(found, std::move(fault.error), fault.job, fault.what);
 }
 
-// Returns how many more errors there are of which nothing is known but their number.
+// Calls `found` with each error of a runtime. Returns how many further errors there are, of which only the
+// number is known.
 std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const auto& jobs = job_set_spec["replicatedJobs"].items();
@@ -137,7 +139,8 @@ std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, co
     return faults.more();
 }
 
-// Such a deadline is allowed, but may not do what its author expects.
+// Returns the deadlines of Pods, by job. They are allowed, but may not do what the author of the runtime
+// expects.
 std::vector<std::string> pod_deadlines(const Json& runtime) {
     std::vector<std::string> found;
     for (const Json& job : runtime["spec"]["template"]["spec"]["replicatedJobs"].items())
@@ -147,7 +150,8 @@ std::vector<std::string> pod_deadlines(const Json& runtime) {
     return found;
 }
 
-// No error: a TrainJob may put its quantities right.
+// Returns a warning for each resource that no Pod can have. It is no error, since a TrainJob may replace the
+// quantity.
 std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pipeline) {
     std::set<std::string> found;
     for (FieldError& fault : unusable_resources(runtime, api::TrainJob(), ActivePlugins(pipeline, runtime)))
@@ -157,14 +161,14 @@ std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pip
 
 constexpr std::string_view ttl = "ttlSecondsAfterFinished";
 
-// The two places for one value; empty unless they say different things.
+// Returns both values of the TTL, which a runtime can have in two places, if they differ; else an empty text.
 std::string differing_ttls(const Json& runtime) {
     const Json& one = runtime["spec"]["runPolicy"][ttl];
     const Json& other = runtime["spec"][ttl];
     return one.is_null() || other.is_null() || one == other ? "" : to_json(one) + "|" + to_json(other);
 }
 
-// Of an UPDATE by which TrainJobs get another time to live than those before.
+// Returns the warning about an UPDATE that gives new TrainJobs another TTL; empty for any other.
 std::string warning_of_ttl(const Json& object, const Json& before) {
     const auto now = api::run_policy_of(object).ttl_seconds_after_finished;
     if (before.is_null() || !now || now == api::run_policy_of(before).ttl_seconds_after_finished) return {};
@@ -200,7 +204,7 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
         [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
     const std::size_t more =
         for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
-            // Where the old object had more than can be identified, an error is taken for one of those.
+            // If the old object had errors without an identity, each error is taken for one of those.
             if (!known.contains(identity) && unknown == 0) result.errors.push_back(std::move(error));
         });
     if (unknown == 0) result.errors.leave_out(more);

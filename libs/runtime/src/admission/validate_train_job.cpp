@@ -17,7 +17,7 @@ using api::Json;
 
 const Json nothing;
 
-// In the order in which errors are reported.
+// The rules, in the order in which their errors are reported.
 constexpr const std::span<const Check>* checks[] = {
     &name_checks, &patch_checks,   &deadline_checks,       &claim_checks,   &gate_checks,
     &edit_checks, &trainer_checks, &failure_policy_checks, &progress_checks};
@@ -39,7 +39,7 @@ std::string question(const RuntimeSuggestion& meant, const api::RuntimeRef& ref)
     return "; did you mean the " + meant.kind + " of that name? Then set spec.runtimeRef.kind";
 }
 
-// `runtime_ref`, `runtime_exists`: an error if there is no runtime to go on with.
+// Checks the rules `runtime_ref` and `runtime_exists`: adds an error if there is no runtime to go on with.
 void find_runtime(const api::TrainJob& job, const Json* runtime, const RuntimeSuggestion& meant,
                   FieldErrors& errors) {
     const api::RuntimeRef& ref = job.runtime_ref;

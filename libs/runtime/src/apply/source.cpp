@@ -53,7 +53,7 @@ Json fixed_patches(const Json& patches) {
 
 }  // namespace
 
-// Of the observed objects, ours follow from the other inputs, so only the others count.
+// Observed objects that the TrainJob controls follow from the other inputs, so only the other objects count.
 std::string source_of(const Inputs& inputs) {
     std::uint64_t hash = api::fnv1a(to_json(inputs.runtime["spec"]));
     const auto add = [&hash](std::string_view name, const api::Json& value) {

@@ -57,7 +57,8 @@ References references(const CountedResources& counted, const std::string& ns) {
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
         const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
-        // From `resourcesPerNode`, which another job gets: that job is counted already.
+        // The reference is one of `resourcesPerNode`, which another job gets, too: that job is counted
+        // already.
         if (!claim) return {.why_not = "claim \"" + std::string(name) + "\": their Pod has no such claim"};
         const auto existing = (*claim)["resourceClaimName"].as_string();
         const auto made = (*claim)["resourceClaimTemplateName"].as_string();

@@ -55,7 +55,7 @@ api::Result<> apply_pod_level(const Json& resources, ResourceList& requests) {
     if (auto done = read(resources["requests"], "resources.requests", own); !done) return done;
     for (const auto& [name, quantity] : own)
         if (is_of_pod(name)) requests[name] = quantity;
-    // As for a container: without a request the limit counts.
+    // A limit without a request counts as the request, as it does in a container.
     ResourceList limits;
     if (auto done = read(resources["limits"], "resources.limits", limits); !done) return done;
     for (const auto& [name, quantity] : limits)

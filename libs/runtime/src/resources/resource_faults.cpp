@@ -85,7 +85,7 @@ private:
     std::array<std::string, devices.size()> own_ = {};
 };
 
-// As Kubernetes does: rounded up to thousandths.
+// Returns whether Kubernetes takes a quantity for a whole number: it rounds up to thousandths.
 bool is_whole(const Quantity& quantity) { return (1000 * quantity).round_up() % 1000 == 0; }
 
 // Returns "" if Pods can have it. The name is known.

@@ -14,9 +14,10 @@ namespace runtime {
 /// A job of a gang.
 struct GangJob {
     const PodSet* pods = nullptr;
-    /// Its Pods start together with those of the other members, and the scheduler waits for all of them.
-    /// Else it is a follower, such as a launcher that waits until nodes are ready. No scheduler can wait for
-    /// its Pods, but they need room beside the members', or these wait for them in vain.
+    /// True: the job's Pods start together with those of the other members, and the scheduler waits for all
+    /// of them. False: the job is a follower, such as a launcher that waits until nodes are ready. No
+    /// scheduler can wait for a follower's Pods, but they need room beside the members' Pods, which else wait
+    /// for them in vain.
     bool is_member = true;
 };
 using Gang = std::vector<GangJob>;

@@ -131,7 +131,7 @@ std::string variables_among(const Json& env, std::span<const std::string_view> v
     return names;
 }
 
-// As in the schema. Each container of each target is searched for.
+// The limits of these lists are the schema's. Each container of each target is searched for.
 constexpr Shape container_names = {{}, nullptr, true, 8};
 constexpr ShapeMember target_members[] = {{"containerNames", container_names}};
 constexpr Shape target_shape = {target_members};

@@ -16,7 +16,7 @@ constexpr api::Resource pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgr
 constexpr std::string_view group_annotation = "scheduling.k8s.io/group-name";
 constexpr std::string_view queue_annotation = "scheduling.volcano.sh/queue-name";
 
-// These exist in every cluster.
+// Returns whether the class exists in every cluster.
 bool is_system_class(std::string_view name) {
     return name == "system-cluster-critical" || name == "system-node-critical";
 }

@@ -20,7 +20,7 @@ using api::Json;
 // YuniKorn schedules no Pod with another name.
 constexpr std::string_view scheduler = "yunikorn";
 constexpr std::string_view application_label = "yunikorn.apache.org/app-id";
-/// Of Pods a label, of the JobSet's template an annotation.
+/// The key of a label of Pods, and of an annotation of the JobSet's template.
 constexpr std::string_view queue_key = "yunikorn.apache.org/queue";
 constexpr std::string_view group_annotation = "yunikorn.apache.org/task-group-name";
 constexpr std::string_view groups_annotation = "yunikorn.apache.org/task-groups";
