@@ -79,8 +79,7 @@ void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnin
             ours = std::move(*merged);
         }
         const auto theirs = counted_by_kueue(job, (*node)["resources"], review);
-        if (has_same_resources(ours ? *ours : (*node)["resources"],
-                               theirs ? *theirs : (*node)["resources"]))
+        if (has_same_resources(ours ? *ours : (*node)["resources"], theirs ? *theirs : (*node)["resources"]))
             continue;
         const ResourceList built = requests_with(pod_spec, ours ? &*ours : nullptr);
         const ResourceList counted = requests_with(pod_spec, theirs ? &*theirs : nullptr);
