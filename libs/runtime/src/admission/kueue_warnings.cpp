@@ -5,7 +5,7 @@
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "build/faults.hpp"
+#include "build/template_rules.hpp"
 #include "merge/strategic_merge.hpp"
 #include "resources/pod_requests.hpp"
 #include "resources/resources.hpp"

@@ -1,4 +1,4 @@
-#include "build/faults.hpp"
+#include "build/template_rules.hpp"
 
 #include <algorithm>
 #include <set>

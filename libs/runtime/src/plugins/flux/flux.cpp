@@ -2,8 +2,8 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
-#include "build/faults.hpp"
 #include "build/pod_sets.hpp"
+#include "build/template_rules.hpp"
 #include "plugins/flux/flux_settings.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"

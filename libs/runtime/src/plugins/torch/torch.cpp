@@ -2,8 +2,8 @@
 #include <span>
 
 #include "api/names.hpp"
-#include "build/faults.hpp"
 #include "build/pod_sets.hpp"
+#include "build/template_rules.hpp"
 #include "plugins/torch/elastic.hpp"
 #include "plugins/torch/torch_tune.hpp"
 #include "resources/resources.hpp"

@@ -1,8 +1,8 @@
-#include "build/faults.hpp"
+#include "build/template_rules.hpp"
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"
-#include "resources/resource_faults.hpp"
+#include "resources/resource_errors.hpp"
 #include "resources/resources.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"

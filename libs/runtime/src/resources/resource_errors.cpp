@@ -1,4 +1,4 @@
-#include "resources/resource_faults.hpp"
+#include "resources/resource_errors.hpp"
 
 #include <algorithm>
 #include <array>
