@@ -16,18 +16,18 @@ using api::FieldErrors;
 using api::Json;
 
 void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
-    if (FieldErrors faults = validate_claims(review.merged_spec); !faults.empty()) {
+    if (FieldErrors found = validate_claims(review.merged_spec); !found.empty()) {
         const ClaimPlaces places(review.job.spec["runtimePatches"]);
-        for (api::FieldError& fault : faults) {
-            fault.field = places.find(fault.value.as_string());
-            if (fault.field.empty()) fault.field = "spec.runtimeRef";
+        for (api::FieldError& error : found) {
+            error.field = places.find(error.value.as_string());
+            if (error.field.empty()) error.field = "spec.runtimeRef";
         }
-        errors.append(std::move(faults));
+        errors.append(std::move(found));
     }
     Receivers receivers(review.plugins);
     for (const Json& job : review.merged_spec["replicatedJobs"].items())
         if (receivers.include(job))
-            errors.append(claim_faults_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
+            errors.append(claim_errors_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
 }
 
 // Warns of claims where the number of processes follows from devices: only a build reads claims and counts

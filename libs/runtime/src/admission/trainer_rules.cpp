@@ -6,7 +6,7 @@
 #include "api/names.hpp"
 #include "api/quantity.hpp"
 #include "build/pod_sets.hpp"
-#include "build/template_rules.hpp"
+#include "build/trainer_errors.hpp"
 #include "resources/resources.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
@@ -67,7 +67,7 @@ constexpr Part numbers[] = {
 };
 
 void images_are_there(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) errors.append(image_faults(review.runtime, review.job));
+    if (review.is_reviewed_as_new()) errors.append(image_errors(review.runtime, review.job));
 }
 
 void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors) {
@@ -87,7 +87,7 @@ void resources_are_usable(const ValidationContext& review, api::FieldErrors& err
 }
 
 void limits_cover_requests(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) errors.append(limit_faults(review.runtime, review.job, review.plugins));
+    if (review.is_reviewed_as_new()) errors.append(limit_errors(review.runtime, review.job, review.plugins));
 }
 
 void warn_of_empty_image(const ValidationContext& review, api::Warnings& warnings) {

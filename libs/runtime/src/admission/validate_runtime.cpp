@@ -9,6 +9,7 @@
 #include "api/run_policy.hpp"
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
+#include "build/trainer_errors.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 #include "template/forbidden_fields.hpp"
@@ -116,8 +117,8 @@ void check_deadlines(const Json& runtime, const Violated& found) {
 }
 
 void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const Violated& found) {
-    for (FailurePolicyFault& fault : faults_of_failure_policy(runtime, plugins))
-        add(found, std::move(fault.error), fault.job, fault.what);
+    for (KeyedError& keyed : runtime_failure_policy_errors(runtime, plugins))
+        add(found, std::move(keyed.error), keyed.job, keyed.what);
 }
 
 // Calls `found` with each error of a runtime. Returns how many further errors there are, of which only the
@@ -132,11 +133,11 @@ std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, co
     check_deadlines(runtime, found);
     check_failure_policy(runtime, plugins, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
-    FieldErrors faults = validate_template(runtime, plugins);
-    for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, faults);
-    name_rule(faults, 0, Rule::template_unbuildable);
-    for (const FieldError& fault : faults) add(found, fault, {}, fault.detail);
-    return faults.more();
+    FieldErrors errors = validate_template(runtime, plugins);
+    for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, errors);
+    name_rule(errors, 0, Rule::template_unbuildable);
+    for (const FieldError& error : errors) add(found, error, {}, error.detail);
+    return errors.more();
 }
 
 // Returns the deadlines of Pods, by job. They are allowed, but may not do what the author of the runtime
@@ -154,8 +155,8 @@ std::vector<std::string> pod_deadlines(const Json& runtime) {
 // quantity.
 std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pipeline) {
     std::set<std::string> found;
-    for (FieldError& fault : unusable_resources(runtime, api::TrainJob(), ActivePlugins(pipeline, runtime)))
-        found.insert(std::move(fault.detail));
+    for (FieldError& error : unusable_resources(runtime, api::TrainJob(), ActivePlugins(pipeline, runtime)))
+        found.insert(std::move(error.detail));
     return found;
 }
 

@@ -59,7 +59,7 @@ std::vector<TemplateField> failure_handling(const Json& job_set_spec) {
     return found;
 }
 
-api::FieldErrors failure_policy_faults(const Json& runtime, const api::TrainJob& job) {
+api::FieldErrors job_failure_policy_errors(const Json& runtime, const api::TrainJob& job) {
     api::FieldErrors errors;
     if (job.spec["failurePolicy"].is_null()) return errors;
     const auto deciding = failure_handling(runtime["spec"]["template"]["spec"]);

@@ -55,7 +55,7 @@ FieldErrors validate_claims(const Json& job_set_spec) {
     return errors;
 }
 
-FieldErrors claim_faults_of_trainer(const Json& job, const Json& per_node) {
+FieldErrors claim_errors_of_trainer(const Json& job, const Json& per_node) {
     FieldErrors errors;
     api::NamedItems of_pod;
     check_references(per_node["claims"], pod_spec_of(job), of_pod, "spec.trainer.resourcesPerNode", errors);

@@ -3,7 +3,7 @@
 
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
-#include "build/template_rules.hpp"
+#include "build/trainer_errors.hpp"
 #include "plugins/torch/elastic.hpp"
 #include "plugins/torch/torch_tune.hpp"
 #include "resources/resources.hpp"
