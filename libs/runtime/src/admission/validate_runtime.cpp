@@ -187,6 +187,13 @@ std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, con
     return now;
 }
 
+api::Warnings warnings_of_plugins(const Json& runtime, const Pipeline& pipeline) {
+    const ActivePlugins plugins(pipeline, runtime);
+    api::Warnings found;
+    for (const Plugin* plugin : plugins) plugin->add_runtime_warnings(runtime, plugins, found);
+    return found;
+}
+
 }  // namespace
 
 ValidationResult validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline,
@@ -236,9 +243,10 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
-    if (std::string text = exclusive_gang_warning(object, ActivePlugins(pipeline, object));
-        text != exclusive_gang_warning(before, ActivePlugins(pipeline, before)) && !text.empty())
-        warn(Rule::exclusive_gang, std::move(text));
+    const api::Warnings known_warnings = warnings_of_plugins(before, pipeline);
+    for (const api::Warning& warning : warnings_of_plugins(object, pipeline))
+        if (std::find(known_warnings.begin(), known_warnings.end(), warning) == known_warnings.end())
+            result.warnings.push_back(warning);
     return result;
 }
 

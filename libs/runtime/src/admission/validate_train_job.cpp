@@ -22,9 +22,8 @@ constexpr const std::span<const Check>* checks[] = {
     &name_checks, &patch_checks,   &deadline_checks,       &claim_checks,   &gate_checks,
     &edit_checks, &trainer_checks, &failure_policy_checks, &progress_checks};
 constexpr const std::span<const Warner>* warnings[] = {
-    &runtime_warnings,    &trainer_warnings,       &subdomain_warnings, &kueue_warnings,
-    &lost_field_warnings, &time_warnings,          &claim_warnings,     &failure_policy_warnings,
-    &progress_warnings,   &exclusive_gang_warnings};
+    &runtime_warnings, &trainer_warnings, &subdomain_warnings,      &kueue_warnings,   &lost_field_warnings,
+    &time_warnings,    &claim_warnings,   &failure_policy_warnings, &progress_warnings};
 
 enum class Asked { all, of_every_update };
 
@@ -81,6 +80,15 @@ void warn(const ValidationContext& review, Asked asked, api::Warnings& found) {
             if (has_input(review, each.input)) each.add(review, found);
             found.name_rule(before, each.rule);
         }
+}
+
+void add_warnings_of_plugins(const ValidationContext& review, api::Warnings& found) {
+    if (!has_input(review, RuleInput::merged_template) || !review.is_reviewed_as_new()) return;
+    const ValidationInputs inputs = {.job = review.job,
+                                     .runtime = review.runtime,
+                                     .merged_spec = review.merged_spec,
+                                     .plugins = review.plugins};
+    for (const Plugin* plugin : review.plugins) plugin->add_warnings(inputs, found);
 }
 
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
@@ -192,6 +200,7 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
         }
     context.is_denied = !result.errors.empty();
     warn(context, Asked::all, result.warnings);
+    add_warnings_of_plugins(context, result.warnings);
     return result;
 }
 

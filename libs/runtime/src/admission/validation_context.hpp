@@ -66,15 +66,11 @@ using Warner = CheckOf<api::Warnings>;
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
     edit_checks, trainer_checks, failure_policy_checks, progress_checks;
 extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
-    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings,
-    exclusive_gang_warnings;
+    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings;
 
 /// Returns the name that a runtime gives to the headless Service of each JobSet; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);
 std::string subdomain_warning(std::string_view where);
-
-/// Of a runtime whose gang scheduler waits for Pods that JobSet creates later; empty for any other.
-std::string exclusive_gang_warning(const api::Json& runtime, const ActivePlugins& plugins);
 
 /// Returns whether a runtime is labelled as deprecated.
 bool is_deprecated(const api::Json& runtime);

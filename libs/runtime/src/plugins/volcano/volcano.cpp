@@ -86,6 +86,15 @@ public:
                    std::string(classes[1]) + "\": under Volcano all have the same");
     }
 
+    std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
+        warn_of_exclusive_gang(volcano_policy.member, review, warnings);
+    }
+    void add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
+                              api::Warnings& warnings) const override {
+        warn_of_exclusive_gang(volcano_policy.member, runtime, plugins, warnings);
+    }
+
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
         for (const GangJob& each : gang_of(info))
             info.pod_template(*each.pods)["metadata"]["annotations"][group_annotation] = info.job.meta.name;
