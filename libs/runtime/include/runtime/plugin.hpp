@@ -54,7 +54,8 @@ struct NeedsContext {
 /// One concern of turning a TrainJob into objects: a framework, a way of gang scheduling. Every hook does
 /// nothing by default. Plugins have settings at most, and no state: one instance is used for every TrainJob,
 /// on any thread. The hooks run one after the other, each for all plugins in the order of the pipeline. A
-/// hook of a plugin with a policy runs only for runtimes with that policy, except the hooks of conditions.
+/// hook of a plugin with a policy runs only for runtimes with that policy, except the hooks of conditions and
+/// of explanations.
 class Plugin {
 public:
     virtual ~Plugin() = default;
@@ -118,6 +119,13 @@ public:
     /// Adds conditions to the TrainJob's status, also while the JobSet runs. A condition that is no longer
     /// added stays unchanged.
     virtual void add_conditions(const ConditionsContext&, std::vector<api::Condition>&) const {}
+
+    /// Returns the label selector of further Pods that show why some of a TrainJob's Pods have no node;
+    /// empty: none. For explanations only, whatever the runtime is.
+    virtual std::string related_pods(const std::vector<api::Json>& /*pods*/) const { return {}; }
+    /// Adds conditions to Pods without a node: the reason that the Pods of related_pods() show.
+    virtual void add_scheduling_problems(std::vector<api::Json>& /*pods*/,
+                                         const std::vector<api::Json>& /*related*/) const {}
 };
 
 }  // namespace runtime

@@ -9,6 +9,7 @@
 #include "api/condition.hpp"
 #include "api/dns_label.hpp"
 #include "plugins/gang/gang.hpp"
+#include "plugins/yunikorn/gang_room.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -164,6 +165,13 @@ public:
                 return made;
         }
         return {};
+    }
+
+    std::string related_pods(const std::vector<Json>& pods) const override {
+        return selector_of_placeholders(pods);
+    }
+    void add_scheduling_problems(std::vector<Json>& pods, const std::vector<Json>& related) const override {
+        add_missing_room(pods, related);
     }
 
 private:
