@@ -47,7 +47,7 @@ bool is_zero(const Json& value, bool quantity) {
 
 // Returns whether Go's encoder may leave a member out for its value, or may write the value for an absent
 // member.
-bool says_nothing(std::string_view name, const Json& value, const Field* field, bool quantity) {
+bool is_omitted_by_go(std::string_view name, const Json& value, const Field* field, bool quantity) {
     const Strategy strategy = field ? field->strategy : Strategy::deep;
     if (value.is_null()) return true;
     if (value.is_array()) return value.empty();
@@ -69,13 +69,13 @@ public:
         };
         for (const auto& member : written.members())
             if (const Member m = of_value(member);
-                !stored.contains(m.name) && !says_nothing(m.name, member.value, m.field, m.quantity))
+                !stored.contains(m.name) && !is_omitted_by_go(m.name, member.value, m.field, m.quantity))
                 return false;
         for (const auto& member : stored.members()) {
             const Member m = of_value(member);
             const Json* there = written.find(m.name);
             if (there ? same(m, member.value, *there)
-                      : says_nothing(m.name, member.value, m.field, m.quantity))
+                      : is_omitted_by_go(m.name, member.value, m.field, m.quantity))
                 continue;
             if (there || !lossy_ || !may_be_unknown(type, m.name)) return false;
             if (lost_) lost_->emplace_back(m.name);
@@ -97,9 +97,9 @@ private:
         if (stored.is_object() && written.is_object())
             return is_map ? same_map(stored, written, of.quantity)
                           : same_members(stored, written, type, of.quantity);
-        const bool nothing = says_nothing(of.name, stored, of.field, of.quantity);
-        if (nothing || says_nothing(of.name, written, of.field, of.quantity))
-            return nothing && says_nothing(of.name, written, of.field, of.quantity);
+        const bool nothing = is_omitted_by_go(of.name, stored, of.field, of.quantity);
+        if (nothing || is_omitted_by_go(of.name, written, of.field, of.quantity))
+            return nothing && is_omitted_by_go(of.name, written, of.field, of.quantity);
         if (stored.is_array() && written.is_array())
             return std::equal(stored.items().begin(), stored.items().end(), written.items().begin(),
                               written.items().end(), [&](const Json& a, const Json& b) {
