@@ -34,7 +34,7 @@ bool is_absent(const api::Error& error, const Need& need) {
 // What is there goes to `observed`.
 kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_context,
                       std::vector<Json>& observed) {
-    if (need.shared) {
+    if (need.shared_read) {
         auto object = co_await build_context.shared.read(server, need);
         if (!object) co_return object.error();
         if (*object) observed.push_back(std::move(**object));
@@ -52,7 +52,7 @@ kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_con
 // Why an object that we were to make is not ours; nullopt if it is, or does not exist.
 std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob& job,
                                            const std::vector<Json>& observed) {
-    const Json* there = need.ours ? runtime::find_observed(observed, need) : nullptr;
+    const Json* there = need.apply ? runtime::find_observed(observed, need) : nullptr;
     if (!there || api::parse_meta(*there).controller_uid == job.meta.uid) return std::nullopt;
     return lifecycle::ForeignObject{described(need), is_leftover(*there, job)};
 }
@@ -98,7 +98,7 @@ kube::Task<std::variant<std::vector<Json>, StepFailure>> read_objects(kube::ApiS
 
 bool keeps_objects(const runtime::Needs& needs) {
     return std::any_of(needs.objects.begin(), needs.objects.end(), [](const Need& need) {
-        return need.ours && *need.ours != runtime::ApplyPolicy::with_job_set;
+        return need.apply && *need.apply != runtime::ApplyPolicy::with_job_set;
     });
 }
 

@@ -283,7 +283,7 @@ TEST_CASE("a gang needs its PodGroup, LimitRanges and RuntimeClasses", "[gang]")
     const std::vector<runtime::Need> want = {
         {.resource = {"scheduling.volcano.sh", "v1beta1", "podgroups", true, "PodGroup"},
          .key = {"ns", "job"},
-         .ours = runtime::ApplyPolicy::with_job_set},
+         .apply = runtime::ApplyPolicy::with_job_set},
         {.resource = api::resources::limit_ranges, .key = {"ns", ""}},
         {.resource = api::resources::runtime_classes, .key = {"", "kata"}}};
     CHECK(needs.objects == want);

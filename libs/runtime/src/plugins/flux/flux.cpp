@@ -132,11 +132,11 @@ public:
         const api::TrainJob& job = context.job;
         const Need keys = {.resource = api::resources::secrets,
                            .key = {.ns = job.meta.ns, .name = secret_name(job)},
-                           .ours = ApplyPolicy::once};
+                           .apply = ApplyPolicy::once};
         needs.objects.push_back(keys);
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = scripts_name(job)},
-                                 .ours = ApplyPolicy::every_pass});
+                                 .apply = ApplyPolicy::always});
         needs.curve_key_pair = needs.curve_key_pair || !find_observed(context.observed, keys);
     }
 
@@ -205,7 +205,7 @@ public:
         if (inputs.curve_key_pair)
             built.objects.push_back(
                 {certificate_secret(info.job, *inputs.curve_key_pair), ApplyPolicy::once});
-        built.objects.push_back({scripts_map(info.job, settings), ApplyPolicy::every_pass});
+        built.objects.push_back({scripts_map(info.job, settings), ApplyPolicy::always});
         return {};
     }
 

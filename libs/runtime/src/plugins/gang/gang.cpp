@@ -140,7 +140,7 @@ void add_request_needs(const NeedsContext& context, Needs& needs) {
 
 void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs) {
     needs.objects.push_back(
-        {.resource = pod_groups, .key = context.job.meta.key(), .ours = ApplyPolicy::with_job_set});
+        {.resource = pod_groups, .key = context.job.meta.key(), .apply = ApplyPolicy::with_job_set});
     add_request_needs(context, needs);
 }
 

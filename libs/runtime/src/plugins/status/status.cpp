@@ -60,7 +60,7 @@ public:
         needs.objects.push_back(ca_need());
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = context.job.meta.ns, .name = ca_map_name(context.job)},
-                                 .ours = ApplyPolicy::every_pass});
+                                 .apply = ApplyPolicy::always});
     }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
@@ -99,7 +99,7 @@ public:
         Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
         map["metadata"]["name"] = ca_map_name(info.job);
         map["data"][ca_key] = std::move(*ca);
-        built.objects.push_back({std::move(map), ApplyPolicy::every_pass});
+        built.objects.push_back({std::move(map), ApplyPolicy::always});
         return {};
     }
 
@@ -118,7 +118,7 @@ private:
     Need ca_need() const {
         return {.resource = api::resources::secrets,
                 .key = server_.ca_secret,
-                .shared = Shared{.max_age = ca_max_age, .data_key = std::string(ca_key)}};
+                .shared_read = Shared{.max_age = ca_max_age, .data_key = std::string(ca_key)}};
     }
 
     api::Result<std::string> ca_of(const Json* secret) const {
