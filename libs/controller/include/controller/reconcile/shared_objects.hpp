@@ -10,9 +10,9 @@
 
 namespace controller {
 
-/// Objects that all TrainJobs have in common (runtime::Need::shared_read): read by name, once for all, and kept as
-/// long as they may be old. Of each only its name and the wanted entry of `data` are kept: Secrets have more
-/// in them. Thread rule: one thread.
+/// Objects that all TrainJobs have in common (runtime::Need::shared_read): read by name, once for all, and
+/// kept as long as they may be old. Of each only its name and the wanted entry of `data` are kept: Secrets
+/// have more in them. Thread rule: one thread.
 class SharedObjects {
 public:
     /// Called when an object differs from what reconciles were given before.
