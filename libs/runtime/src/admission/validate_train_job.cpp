@@ -3,7 +3,7 @@
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
-#include "build/merged_template.hpp"
+#include "build/steps.hpp"
 #include "runtime/plugin.hpp"
 #include "template/limits.hpp"
 #include "template/shape.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/source.hpp"
+#include "runtime/applied_hash.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,6 @@
 #include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
-#include "build/merged_template.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
 #include "build/template_rules.hpp"
