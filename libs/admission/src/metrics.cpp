@@ -115,7 +115,7 @@ void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warn
                 rules_of(warnings, [](const auto& warning) { return warning.rule; }));
 }
 
-// Found by name: denials are rare, and only plugins know their rules.
+// Finds counters by name: denials are rare, and only plugins know their rules.
 void ReviewMetrics::count_rules(const char* name, const char* help, const Route& route,
                                 const std::vector<api::RuleId>& rules) {
     for (const api::RuleId& rule : rules)

@@ -17,13 +17,14 @@ bool names_disruptions(const Json& rule) {
                        [](const Json& each) { return each["type"].as_string() == disruption; });
 }
 
-// Preemption, eviction, a node or device that goes: the program has not failed.
+// Returns the rule for preemption, eviction, and a node or device that goes: the program has not failed.
 Json rule_for_disruptions() {
     return Json::object({{"action", "RestartTrainJobAndIgnoreMaxRestarts"},
                          {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
 }
 
-// Jobs with a podFailurePolicy replace a Pod once it has failed, and no sooner.
+// Returns whether a member decides about failures. `podReplacementPolicy: Failed` decides nothing: Jobs with
+// a podFailurePolicy replace a Pod once it has failed, and no sooner.
 bool decides(std::string_view member, const Json& value) {
     return !value.is_null() && !(member == "podReplacementPolicy" && value == "Failed");
 }

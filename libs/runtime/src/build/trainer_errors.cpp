@@ -59,7 +59,8 @@ std::string place_of(const Json& replicated_job, const Json& container) {
            shortened(container["name"].as_string());
 }
 
-// `per_node` is the container's part; null: none.
+// Adds an error for each resource that the container cannot have. `per_node` is what it gets of
+// `resourcesPerNode`; null: nothing.
 void add_resource_errors(const Json& replicated_job, const Json& container, const Json& per_node,
                          const api::TrainJob& job, FieldErrors& errors) {
     const auto merged = merged_resources(container["resources"], per_node);

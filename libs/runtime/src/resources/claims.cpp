@@ -28,7 +28,7 @@ void check_references(const Json& claims, const Json& pod_spec, api::NamedItems&
     }
 }
 
-// No claim has this name.
+// Returns whether a field names no claim.
 bool is_none(const Json& name) { return name.is_null() || name == ""; }
 
 void check_pod(const Json& pod_spec, const std::string& path, FieldErrors& errors) {

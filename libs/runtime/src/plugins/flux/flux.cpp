@@ -86,7 +86,7 @@ api::Error reserved_name() {
                             "\" is reserved: the runtime's job \"node\" must not have one");
 }
 
-// Flux runs in this job only.
+// Returns the error of a runtime without the only job in which Flux runs.
 api::Error no_node() {
     return api::invalid("spec.runtimeRef",
                         "the runtime has no job \"node\" with a container \"node\", in which Flux would run");

@@ -82,7 +82,7 @@ bool launcher_is_node(const Json& mpi) { return mpi["runLauncherAsNode"].bool_or
 std::string secret_name(const api::TrainJob& job) { return job.meta.name + "-mpi-ssh-auth"; }
 std::string host_file_name(const api::TrainJob& job) { return job.meta.name + "-mpi-hostfile"; }
 
-// One process per host, the schema's default, means one per GPU.
+// Returns whether a host has a process per GPU: one process per host, the schema's default, means that.
 bool has_slots_for_gpus(const Info& info) {
     return !info.trainer["numProcPerNode"].as_int() && info.ml_policy["mpi"]["numProcPerNode"].int_or(1) == 1;
 }

@@ -22,7 +22,7 @@ constexpr std::chrono::minutes ca_max_age{10};
 
 std::string ca_map_name(const api::TrainJob& job) { return job.meta.name + "-tls-config"; }
 
-// The name of the server, and the audience of the token.
+// Returns the path at the server for reports of a TrainJob, which is the audience of the token, too.
 std::string status_path(const api::TrainJob& job) {
     return std::string(api::trainer_api_version) + "/namespaces/" + job.meta.ns + "/trainjobs/" +
            job.meta.name + "/status";
@@ -41,7 +41,8 @@ Json token_and_ca(const api::TrainJob& job) {
         {{"name", token_volume}, {"projected", Json::object({{"sources", std::move(sources)}})}});
 }
 
-// Every reader of ConfigMaps in the TrainJob's namespace can read it, so it has certificates only.
+// Returns whether a text has certificates and no key. It goes into a ConfigMap, which every reader of
+// ConfigMaps in the TrainJob's namespace can read.
 bool holds_certificates_only(std::string_view pem) {
     return pem.find("-----BEGIN CERTIFICATE-----") != pem.npos && pem.find("PRIVATE KEY") == pem.npos &&
            std::all_of(pem.begin(), pem.end(), [](unsigned char c) { return c < 0x80; });

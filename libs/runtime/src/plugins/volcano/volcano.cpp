@@ -25,10 +25,11 @@ Need priority_class_need(std::string_view name) {
     return {.resource = api::resources::priority_classes, .key = {"", std::string(name)}};
 }
 
-// More are refused in any case, so it does not matter whether they exist.
+// The number of priority classes that are looked up. More are refused in any case, so it does not matter
+// whether they exist.
 constexpr std::size_t most_priority_classes = 8;
 
-// In order, without repetition.
+// Returns the names of the jobs' priority classes, in order, without repetition.
 std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     std::vector<std::string_view> names;
     std::set<std::string_view> seen = {""};
