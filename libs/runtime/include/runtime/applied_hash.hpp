@@ -14,7 +14,7 @@ api::Json with_applied_hash(api::Json object);
 /// Returns the same for a JobSet, with a longer annotation: `<hash>.<template>.<source>.<nodes> <placement>`.
 /// - `template`: the hash of the immutable part of an existing JobSet: its spec without `suspend`, and
 /// without the labels, annotations, node selectors, tolerations and scheduling gates of its Pods.
-/// - `source`: source_of() what it is built from.
+/// - `source`: source_of() of the inputs of its build.
 /// - `nodes`: api::nodes_note() of its TrainJob; absent if it is empty.
 /// - `placement`: the node selectors and tolerations of its Pods as JSON: `{"<replicated job>":
 /// {"nodeSelector": {}, "tolerations": []}}`, without empty ones. Each of them is one field to server-side
