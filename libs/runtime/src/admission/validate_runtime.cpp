@@ -27,15 +27,15 @@ using api::Json;
 // Takes an error and its identity. An error that the old object has, too, has the same identity there: it
 // names a job instead of the job's position, which may have changed. Of the errors of the old object only
 // identities are kept, since there may be many errors.
-using Violated = std::function<void(FieldError error, std::string identity)>;
+using OnError = std::function<void(FieldError error, std::string identity)>;
 
-void add(const Violated& found, FieldError error, std::string_view job, std::string_view what) {
+void add(const OnError& found, FieldError error, std::string_view job, std::string_view what) {
     std::string identity = std::string(job) + "|" + std::string(what) + "|" + to_json(error.value);
     found(std::move(error), std::move(identity));
 }
 
 // Checks that the job's name leaves room for the name of a TrainJob in the names of its Pods.
-void check_job_name(const Json& job, const PodSet& pods, const Violated& found) {
+void check_job_name(const Json& job, const PodSet& pods, const OnError& found) {
     const std::int64_t left = longest_name_for(job, pods);
     if (!api::is_dns_label(pods.name) || left >= 1) return;  // validate_template() reports the former
     const std::string rule =
@@ -57,7 +57,7 @@ Json names_of(const Json& list) {
     return names;
 }
 
-void check_job(const Json& job, std::size_t index, const Violated& found) {
+void check_job(const Json& job, std::size_t index, const OnError& found) {
     const std::string_view name = job["name"].as_string();
     const Json& replicas = job["replicas"];
     const std::string ancestor(job["template"]["metadata"]["labels"][api::ancestor_label].as_string());
@@ -86,7 +86,7 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
               std::string(name) + "|container " + container);
 }
 
-void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
+void check_forbidden_fields(const Json& job_set_spec, const OnError& found) {
     for (const TemplateField& field : forbidden_fields(job_set_spec)) {
         const bool deadline = field.member == "activeDeadlineSeconds";
         add(found,
@@ -101,7 +101,7 @@ void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
     }
 }
 
-void check_deadlines(const Json& runtime, const Violated& found) {
+void check_deadlines(const Json& runtime, const OnError& found) {
     const api::RunPolicy policy = api::run_policy_of(runtime);
     const auto& usual = policy.active_deadline_seconds;
     const auto& most = policy.max_active_deadline_seconds;
@@ -116,14 +116,14 @@ void check_deadlines(const Json& runtime, const Violated& found) {
             {}, "deadlines|" + std::to_string(*most));
 }
 
-void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const Violated& found) {
+void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const OnError& found) {
     for (KeyedError& keyed : runtime_failure_policy_errors(runtime, plugins))
         add(found, std::move(keyed.error), keyed.job, keyed.what);
 }
 
 // Calls `found` with each error of a runtime. Returns how many further errors there are, of which only the
 // number is known.
-std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
+std::size_t for_each_error(const Json& runtime, const Pipeline& pipeline, const OnError& found) {
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const auto& jobs = job_set_spec["replicatedJobs"].items();
     const ActivePlugins plugins(pipeline, runtime);
@@ -207,11 +207,11 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
     const Json nothing;
     const Json& before = check_runtime_shape(old_object, pipeline) ? old_object : nothing;
     std::set<std::string> known;
-    const std::size_t unknown = for_each_violation(
-        before, pipeline,
-        [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
+    const std::size_t unknown =
+        for_each_error(before, pipeline,
+                       [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
     const std::size_t more =
-        for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
+        for_each_error(object, pipeline, [&](FieldError error, const std::string& identity) {
             // If the old object had errors without an identity, each error is taken for one of those.
             if (!known.contains(identity) && unknown == 0) result.errors.push_back(std::move(error));
         });
