@@ -70,7 +70,7 @@ std::string check_object(const api::TrainJob& job, const Json& object) {
 std::string check_keys(const runtime::Needs& needs, const std::vector<Json>& observed,
                        const runtime::Built& built) {
     for (const runtime::Need& need : needs.objects) {
-        if (need.ours != runtime::ApplyPolicy::once || !runtime::find_observed(observed, need)) continue;
+        if (need.apply != runtime::ApplyPolicy::once || !runtime::find_observed(observed, need)) continue;
         for (const runtime::BuiltObject& each : built.objects)
             if (is_of(need.resource, each.object) &&
                 each.object["metadata"]["name"].as_string() == need.key.name)

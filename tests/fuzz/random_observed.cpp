@@ -128,9 +128,9 @@ Json make_one(SchemaValues& values, const runtime::Need& need, const std::string
 std::vector<Json> make_observed(SchemaValues& values, const runtime::Need& need) {
     std::vector<Json> found;
     // Without a CA nothing is built, so mostly there is one.
-    if (need.shared && values.maybe(85)) {
+    if (need.shared_read && values.maybe(85)) {
         Json ca = make_one(values, need, need.key.name);
-        ca["data"] = Json::object({{need.shared->data_key, api::to_base64(certificate)}});
+        ca["data"] = Json::object({{need.shared_read->data_key, api::to_base64(certificate)}});
         return {ca};
     }
     if (values.maybe(25)) return found;

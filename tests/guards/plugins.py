@@ -1,6 +1,7 @@
 """Checks that every plugin has the parts that docs/plugins.md lists: source, declaration, line in the order, table of tests, row.
 
-Checks, too, that the plugin which docs/plugins.md shows is the one that the tests build, and that no other code names a framework.
+Checks, too, that the plugin which docs/plugins.md shows is the one that the tests build, and that no other code or build file names a
+framework, or includes a file of a plugin.
 """
 
 import pathlib
@@ -13,7 +14,11 @@ TESTS = ROOT / "tests/unit/runtime"
 # The plugin of the guide: tests build it, and no list of the tree has it.
 EXAMPLE = ROOT / "tests/unit/support/cases/relay.cpp"
 # Their names belong to libs/runtime/src/plugins and the order of the pipeline. Comments may give examples.
-FRAMEWORKS = re.compile(r'"(?:[^"\\]|\\.)*\b(?:mpi|torch|torchtune|jax|xgboost|flux|coscheduling|volcano|yunikorn|podgroups?)\b[^"]*"', re.IGNORECASE)
+NAMES = "(?:mpi|torch|torchtune|jax|xgboost|flux|coscheduling|volcano|yunikorn|podgroups?)"
+FRAMEWORKS = re.compile(rf'"(?:[^"\\]|\\.)*\b{NAMES}\b[^"]*"', re.IGNORECASE)
+INCLUDES = re.compile(r'#\s*include\s+"plugins/[^"]*"')
+# In build files a name may be a part of a variable.
+IN_BUILD_FILES = re.compile(rf"(?<![a-z]){NAMES}(?![a-z])", re.IGNORECASE)
 
 
 def read(path):
@@ -48,21 +53,56 @@ def blocks_of_guide():
     return re.findall(r"^```cpp\n(.*?)^```$", read(ROOT / "docs/plugins.md"), re.MULTILINE | re.DOTALL)
 
 
+def offences_of_code(text):
+    """Yields (number of the line, what is wrong) of C++ code outside of the plugins."""
+    for number, line in enumerate(text.splitlines(), 1):
+        code = line.split("//")[0]
+        if found := INCLUDES.search(code):
+            yield number, f"{found[0]} belongs to a hook of runtime/plugin.hpp"
+        elif found := FRAMEWORKS.search(code):
+            yield number, f"{found[0]} belongs to a plugin"
+
+
+def offences_of_build_file(text):
+    """Yields the same of a CMake file outside of the plugins."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := IN_BUILD_FILES.search(line):
+            yield number, f"{found[0]} belongs to a CMake file of the plugin"
+
+
 def names_elsewhere():
-    """Yields texts of code outside of the plugins that hold the name of a framework or of a kind of gang."""
+    """Yields what code and build files outside of the plugins know of a framework or of a kind of gang."""
     allowed = (RUNTIME / "src/plugins", RUNTIME / "src/pipeline.cpp")
+    readers = {"*.[ch]pp": offences_of_code, "CMakeLists.txt": offences_of_build_file, "*.cmake": offences_of_build_file}
     for folder in ("libs", "apps"):
-        for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
-            if any(path.is_relative_to(each) for each in allowed):
-                continue
-            for number, line in enumerate(read(path).splitlines(), 1):
-                code = line.split("//")[0]
-                if found := FRAMEWORKS.search(code):
-                    yield f"{path.relative_to(ROOT)}:{number}: {found[0]} belongs to a plugin"
+        for files, offences_of in readers.items():
+            for path in sorted((ROOT / folder).rglob(files)):
+                if any(path.is_relative_to(each) for each in allowed):
+                    continue
+                for number, offence in offences_of(read(path)):
+                    yield f"{path.relative_to(ROOT)}:{number}: {offence}"
+
+
+# Lines that are offences, and lines that are none.
+SAMPLES = [
+    (offences_of_code, '#include "plugins/gang/gang.hpp"', True),
+    (offences_of_code, 'const char* kind = "the Volcano gang";', True),
+    (offences_of_code, '#include "runtime/plugin.hpp"  // such as "mpi"', False),
+    (offences_of_build_file, "file(READ src/plugins/flux/init.sh flux_init)", True),
+    (offences_of_build_file, "target_compile_definitions(runtime PRIVATE WITH_MPI=1)", True),
+    (offences_of_build_file, "target_compile_options(runtime PRIVATE -fno-rtti)", False),
+]
+
+
+def wrong_samples():
+    for offences_of, line, is_offence in SAMPLES:
+        if bool(list(offences_of(line))) != is_offence:
+            yield f"this guard does not work: {offences_of.__name__}() of {line}"
 
 
 def offences():
     header = read(RUNTIME / "src/pipeline.cpp")
+    yield from wrong_samples()
     yield from names_elsewhere()
     if EXAMPLE.read_text(encoding="utf-8") not in blocks_of_guide():
         yield f"docs/plugins.md shows another plugin than {EXAMPLE.relative_to(ROOT)}, which the tests build"

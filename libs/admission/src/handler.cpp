@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr milliseconds default_timeout = 10s;
 constexpr milliseconds min_timeout = 1s;
 constexpr milliseconds max_timeout = 30s;
-// For the network, and for a busy API server.
+// The part of the timeout that is left for the network, and for a busy API server.
 constexpr milliseconds reserve = 1s;
 
 net::HttpResponse plain(int status, std::string text) {
@@ -72,7 +72,7 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
                                 ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
     const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
     if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
-    // No rule denies a deletion.
+    // Reviews of deletions only warn, and only of our kinds in our namespaces.
     if (is_deletion && (!is_ours(request, kind) || !is_of_kind(request.old_object, kind) ||
                         (!request.ns.empty() && !namespaces.contains(request.ns))))
         return api::allowed();
@@ -176,7 +176,7 @@ net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime
     return answer(request, account, turns_ ? InTurn::no : InTurn::yes);
 }
 
-// A verdict after the timeout is of no use.
+// Answers when it is the review's turn. Refuses after the timeout, when a verdict is of no use.
 net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& request, kube::SteadyTime came) {
     const kube::SteadyTime deadline = came + lookup_timeout(request.target);
     MaybeTurn turn;
@@ -230,7 +230,7 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& acco
         api::Verdict verdict = verdict_of(review, *inputs);
         if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, account);
         by_watch = std::move(verdict);
-        // The review has taken the objects apart.
+        // verdict_of() has taken the objects of the review apart.
         review = decode(*route, request.body).value();
     }
     Subject subject = subject_of(review.request, lookups);
@@ -249,7 +249,7 @@ api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std
     if (!request) return request.error();
     Review review = {.route = &route, .request = std::move(*request)};
     if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
-    // Reviews recognize an UPDATE by its old object.
+    // Reviews recognize an UPDATE by its old object, so a CREATE must not have one.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();
     return review;
 }
@@ -270,7 +270,8 @@ net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, Requ
     return answer_later(std::move(waiting));
 }
 
-// A missing warning is no reason for a denial.
+// Returns the verdict that does not need the failed lookup; nullopt: none. If the lookup was for a warning
+// only, that is missing, which is no reason for a denial.
 std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
                                                                   Review& review) const {
     if (waiting.subject.lookups.queued_jobs) return verdict_of(review, ReviewInputs());
@@ -324,7 +325,8 @@ bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs
     return verdict.denial && inputs.watched && rereads_.take(*inputs.watched, clock_.now());
 }
 
-// Each count is a list, and no TrainJob uses a runtime that cannot exist.
+// Returns whether the TrainJobs of a runtime may be counted now. Each count lists TrainJobs, so there are not
+// many of them. No TrainJob uses a runtime whose name is invalid.
 bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now) {
     if (!api::is_dns_subdomain(request.name)) return false;
     if (!request.ns.empty() && !api::is_dns_label(request.ns)) return false;
@@ -354,7 +356,8 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
     return response;
 }
 
-// Any client may call: the API server's message and address are for the log only.
+// Returns the denial for a failed lookup. Any client may call, so the API server's message and address are
+// for the log only.
 api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
     note_lookup(&error);
     log_.debug("a lookup failed", {{"error", error}});
@@ -363,7 +366,8 @@ api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
         "log of signalbox-webhook says why");
 }
 
-// While the API server is down, every review that needs a lookup fails.
+// Logs when lookups begin to fail, and when they work again: while the API server is down, every lookup
+// fails.
 void ReviewHandler::note_lookup(const api::Error* error) {
     if (!lookup_transitions_.note(error != nullptr, clock_.now())) return;
     if (error)

@@ -15,9 +15,9 @@ constexpr std::string_view runtime_field = "spec.runtimeRef";
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
 
-// In a cluster with very many of them, or very large ones, a part is enough for a warning.
+// The pages of TrainJobs that are counted. Of very many, or very large ones, a part is enough for a warning.
 constexpr std::size_t max_pages_of_jobs = 4;
-// YAML takes ten times as long as JSON or more.
+// The size from which YAML is expensive: reading it takes ten times as long as JSON or more.
 constexpr std::size_t expensive_bytes_of_yaml = 16 * 1024;
 constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
 
@@ -35,7 +35,7 @@ api::ObjectKey runtime_key(const api::AdmissionRequest& request) {
     return {std::string(ns), std::string(request.object["spec"]["runtimeRef"]["name"].as_string())};
 }
 
-// Above the maximum length of a name.
+// Cuts a text that is longer than any valid name.
 std::string cut(std::string_view text) { return std::string(text.substr(0, 256)); }
 
 api::Error cannot_read(const kube::Resource& resource, const api::ObjectKey& key, api::Error error) {
@@ -47,7 +47,8 @@ bool is_absent(const api::Error& error) {
     return error.code == api::Errc::not_found || error.http_status == 400 || error.http_status == 422;
 }
 
-// The TrainJob refers to an object that is too large: a denial, and not a failure of the API server.
+// Returns whether the error is one of the TrainJob, which refers to an object that is too large: that is a
+// denial, and not a failure of the API server.
 bool is_refusal(const api::Error& error) { return error.field == runtime_field; }
 
 api::Result<RuntimeLister::Tree> unless_too_large(RuntimeLister::Tree runtime) {
@@ -57,7 +58,8 @@ api::Result<RuntimeLister::Tree> unless_too_large(RuntimeLister::Tree runtime) {
     return runtime;
 }
 
-// Parts of each kind that reviews do not read. The managedFields of a JobSet show whether it has run.
+// Returns the parts of a kind that reviews do not read. They read the managedFields of a JobSet, which show
+// whether it has run.
 api::JsonPaths left_out_of(const kube::Resource& resource) {
     static constexpr api::JsonPath of_job_sets[] = {templates};
     static constexpr api::JsonPath of_others[] = {managed_fields};
@@ -65,7 +67,7 @@ api::JsonPaths left_out_of(const kube::Resource& resource) {
                                                                : api::JsonPaths(of_others);
 }
 
-// An upper bound: a ConfigMap may contain YAML, in which a line is a value.
+// Returns an upper bound of the values: a ConfigMap may contain YAML, in which a line is a value.
 std::size_t count_values_and_lines(std::string_view text) {
     std::size_t count = count_values(text);
     for (auto at = text.find("\\n"); at != text.npos; at = text.find("\\n", at + 2)) ++count;
@@ -78,7 +80,8 @@ bool is_expensive(const kube::Resource& resource, std::string_view text) {
            count_values_and_lines(text) > expensive_values;
 }
 
-// Waiting reviews keep their places among all that wait, of which usual ones need some.
+// Takes a turn. Fails if too many wait for one: each takes a place among all waiting reviews, and usual
+// reviews need some of those places.
 net::Async<> queue_for(net::Turns& turns, MaybeTurn& turn) {
     if (turns.waiting() >= lookup_limits::most_waiting)
         co_return api::Error{.code = api::Errc::unavailable,
@@ -121,13 +124,14 @@ std::size_t InputReader::cached_values(const api::AdmissionRequest& request,
 std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest& request,
                                                     const runtime::RequiredInputs& wanted) const {
     if (wanted == runtime::RequiredInputs()) return ReviewInputs();
-    // An update of such an object has to be allowed, whatever is wrong with it.
+    // An update for which the runtime serves warnings only has to be allowed, whatever is wrong with the
+    // runtime.
     if (wanted.runtime_for_warnings) {
         const auto known = runtimes_.find_tree(runtime_key(request));
         return ReviewInputs{.runtime = known ? *known : Tree()};
     }
-    // An UPDATE may need the snapshot, and JobSets are not watched here.
     if (wanted.queued_jobs) return std::nullopt;
+    // An UPDATE may need the snapshot, and JobSets are not watched here.
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
     const api::ObjectKey key = runtime_key(request);
     const auto known = runtimes_.find(key);
@@ -159,7 +163,7 @@ net::Async<std::string> InputReader::read_text(kube::Request request, MaybeTurn&
     co_return std::move(answer->body);
 }
 
-// Returns nullptr if there is none. An object that waits for its turn is held as bytes.
+// Returns an object; nullptr if it does not exist. An object that waits for its turn is held as bytes.
 net::Async<InputReader::Tree> InputReader::read(kube::Resource resource, api::ObjectKey key, Kept kept,
                                                 MaybeTurn& large, MaybeTurn& expensive) const {
     // No object has such a name, and a GET with an empty one would list the collection.
@@ -189,8 +193,9 @@ net::Async<InputReader::FoundJobSet> InputReader::read_job_set(api::ObjectKey ke
     co_return std::move(job_set);
 }
 
-// Returns nullptr if there is none that belongs to the job, or it is broken: then the live runtime is used. A
-// snapshot that the reconciler builds from and that is too large here is an error.
+// Returns the runtime in the snapshot of the TrainJob; nullptr if no snapshot belongs to the TrainJob, or if
+// it is broken: then the live runtime is used. Fails if the runtime is too large here, since the reconciler
+// builds from it.
 net::Async<InputReader::Tree> InputReader::snapshot_of(const api::TrainJob& job, MaybeTurn& large) const {
     const api::ObjectKey key = {job.meta.ns, runtime::snapshot_name(job.meta.name)};
     MaybeTurn expensive;
@@ -202,7 +207,8 @@ net::Async<InputReader::Tree> InputReader::snapshot_of(const api::TrainJob& job,
     co_return unless_too_large(std::make_shared<const api::Json>(std::move(*runtime)));
 }
 
-// The object need not stay as a tree.
+// Returns a runtime of the watch; nullptr: none. A large one takes its turn first, since its text may have to
+// be parsed again.
 net::Async<InputReader::Tree> InputReader::watched_runtime(api::ObjectKey key, MaybeTurn& large) const {
     const std::size_t values = turns_ ? runtimes_.values_of(key) : 0;
     if (values > lookup_limits::usual_values)
@@ -222,7 +228,7 @@ net::Async<InputReader::Tree> InputReader::live_runtime(const Subject& subject, 
     co_return unless_too_large(std::move(*found));
 }
 
-// From the watch, and of no other namespace than the TrainJob's.
+// Suggests a cached runtime that the TrainJob can use: a cluster-scoped one, or one of its own namespace.
 runtime::RuntimeSuggestion InputReader::suggest(const Subject& subject) const {
     const api::ObjectKey& key = subject.runtime;
     const bool namespaced = !key.ns.empty();
@@ -253,7 +259,7 @@ net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject)
     if (turns_)
         if (const auto taken = co_await queue_for(turns_->lists, listing); !taken) co_return taken.error();
     for (const std::string& partition : namespaces_.partitions()) {
-        // A runtime of a namespace is used there only.
+        // A namespaced runtime is used in its own namespace only.
         if (!subject.ns.empty() && !kube::covers(partition, subject.ns)) continue;
         const api::ObjectKey collection = {.ns = subject.ns.empty() ? partition : subject.ns};
         std::string next;

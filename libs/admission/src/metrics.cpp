@@ -32,7 +32,7 @@ const std::array<Row, outcome_count>& rows() {
     return table;
 }
 
-// From cached inputs to the longest time limit.
+// The bounds of durations in seconds: from cached inputs to the longest time limit.
 const std::vector<double> bounds = {0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025,
                                     0.005,    0.01,    0.025,  0.05,    0.1,    0.25,  0.5,
                                     1,        2.5,     5,      10,      30};
@@ -115,7 +115,7 @@ void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warn
                 rules_of(warnings, [](const auto& warning) { return warning.rule; }));
 }
 
-// Found by name: denials are rare, and only plugins know their rules.
+// Finds counters by name: denials are rare, and only plugins know their rules.
 void ReviewMetrics::count_rules(const char* name, const char* help, const Route& route,
                                 const std::vector<api::RuleId>& rules) {
     for (const api::RuleId& rule : rules)

@@ -61,8 +61,8 @@ private:
     }
 
     void remember(const std::string& target, const Answer& answer) {
-        // JobSets: whether Pods run may change within that time, and some patches must not change while they
-        // do.
+        // Answers about JobSets are not remembered: whether Pods run may change within that time, and some
+        // patches must not change while Pods run.
         if (target.find(job_sets) != std::string::npos) return;
         const bool lasts =
             answer ? answer->body.size() <= largest_remembered : answer.error().code == api::Errc::not_found;

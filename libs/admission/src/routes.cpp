@@ -5,7 +5,8 @@
 namespace admission {
 namespace {
 
-// Defaults of a new TrainJob are time stamps of its patches, whatever it runs and whatever the patches say.
+// The parts of a new TrainJob on which its defaults do not depend. The defaults are time stamps of patches,
+// whatever the TrainJob runs and whatever the patches say.
 constexpr std::string_view trainer[] = {"request", "object", "spec", "trainer"};
 constexpr std::string_view initializer[] = {"request", "object", "spec", "initializer"};
 constexpr std::string_view patched[] = {"request",        "object", "spec",

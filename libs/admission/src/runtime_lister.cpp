@@ -8,10 +8,10 @@
 namespace admission {
 namespace {
 
-// To either side. Most misspelt names begin like the correct one.
+// The names that are compared, to either side. Most misspelt names begin like the correct one.
 constexpr int most_neighbours = 128;
 
-// What is found of a runtime takes the memory of so many values.
+// The memory of what ExaminedRuntime keeps beside the object, as a number of values.
 constexpr std::size_t values_of_findings = 8;
 
 std::size_t kept_values_of(const RuntimeText& text) {

@@ -158,7 +158,8 @@ void TokenAuthenticator::remember(const net::Digest& digest, AuthResult result) 
     memory.order.push_back(digest);
 }
 
-// One line per change: while the API server is down, every request fails.
+// Logs when reviews of tokens begin to fail, and when they work again: while the API server is down, every
+// one fails.
 void TokenAuthenticator::note(const api::Error* error) {
     if (std::exchange(fails_, error != nullptr) == (error != nullptr)) return;
     if (error)

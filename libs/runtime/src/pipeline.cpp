@@ -26,7 +26,7 @@ Pipeline make_pipeline(const Features& features) {
     list.push_back(make_jax());
     list.push_back(make_xgboost());
     list.push_back(make_initializers());
-    // Its hook runs after all frameworks'; its ConfigMap comes before the objects of those below.
+    // The hook of `status` runs after all frameworks'. Its ConfigMap comes before the objects of those below.
     if (features.status_server) list.push_back(make_status(*features.status_server));
     list.push_back(make_mpi());
     list.push_back(make_flux());

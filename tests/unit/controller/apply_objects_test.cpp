@@ -25,7 +25,7 @@ NeededObjects nothing_there(const runtime::Built& built) {
         for (const api::Resource& kind : {config_maps, test::pod_groups})
             if (is_of(kind, each.object))
                 found.needs.objects.push_back(
-                    {.resource = kind, .key = api::parse_meta(each.object).key(), .ours = each.when});
+                    {.resource = kind, .key = api::parse_meta(each.object).key(), .apply = each.when});
     return found;
 }
 
@@ -79,12 +79,11 @@ TEST_CASE("each object is applied when its time is", "[object-writer]") {
         {"once: created beside a JobSet of an older controller", nullptr, "a", ApplyPolicy::once,
          Beside::other_job_set, "a", 1},
         {"once: left alone", "a", "b", ApplyPolicy::once, Beside::new_job_set, "a", 0},
-        {"every reconcile: created while absent", nullptr, "a", ApplyPolicy::every_pass, Beside::own_job_set,
-         "a", 1},
-        {"every reconcile: changed beside a running JobSet", "a", "b", ApplyPolicy::every_pass,
-         Beside::own_job_set, "b", 1},
-        {"every reconcile: what is as it should be is not written", "a", "a", ApplyPolicy::every_pass,
-         Beside::new_job_set, "a", 0},
+        {"always: created while absent", nullptr, "a", ApplyPolicy::always, Beside::own_job_set, "a", 1},
+        {"always: changed beside a running JobSet", "a", "b", ApplyPolicy::always, Beside::own_job_set, "b",
+         1},
+        {"always: what is as it should be is not written", "a", "a", ApplyPolicy::always, Beside::new_job_set,
+         "a", 0},
         {"with the JobSet: not while that is left alone", nullptr, "a", ApplyPolicy::with_job_set,
          Beside::own_job_set, "none", 0},
         {"with the JobSet: not changed while that is left alone", "a", "b", ApplyPolicy::with_job_set,
@@ -111,27 +110,27 @@ TEST_CASE("what the Pods of another controller have mounted stays, and is made w
     for (const Beside beside : {Beside::new_job_set, Beside::own_job_set, Beside::other_job_set}) {
         OneMap one;
         one.apply("theirs", ApplyPolicy::with_job_set, Beside::new_job_set);
-        CHECK(one.apply("ours", ApplyPolicy::every_pass, beside, Template::of_others) == Writes{});
+        CHECK(one.apply("ours", ApplyPolicy::always, beside, Template::of_others) == Writes{});
         CHECK(one.text() == "theirs");
         one.server.erase(config_maps, map_key);
-        CHECK(one.apply("ours", ApplyPolicy::every_pass, beside, Template::of_others) ==
+        CHECK(one.apply("ours", ApplyPolicy::always, beside, Template::of_others) ==
               Writes{"POST " + config_maps_path});
     }
 }
 
 TEST_CASE("what a user edited in an object of ours is put right", "[object-writer]") {
     OneMap one;
-    one.apply("ours", ApplyPolicy::every_pass, Beside::own_job_set);
+    one.apply("ours", ApplyPolicy::always, Beside::own_job_set);
     one.server.edit(config_maps, map_key, [](Json& map) { map["data"]["key"] = "theirs"; });
-    CHECK(one.apply("ours", ApplyPolicy::every_pass, Beside::own_job_set) == Writes{"PUT " + map_path});
+    CHECK(one.apply("ours", ApplyPolicy::always, Beside::own_job_set) == Writes{"PUT " + map_path});
     CHECK(one.text() == "ours");
 }
 
 TEST_CASE("an object that has appeared since it was looked for is not overwritten", "[object-writer]") {
     OneMap one;
-    one.apply("theirs", ApplyPolicy::every_pass, Beside::new_job_set);
+    one.apply("theirs", ApplyPolicy::always, Beside::new_job_set);
     runtime::Built built;
-    built.objects.push_back({config_map("ours"), ApplyPolicy::every_pass});
+    built.objects.push_back({config_map("ours"), ApplyPolicy::always});
     built.objects.push_back({});
     one.apply(built, nothing_there(built), Beside::new_job_set);
     const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
@@ -143,7 +142,7 @@ TEST_CASE("an object that has appeared since it was looked for is not overwritte
 
 TEST_CASE("what is made once touches nothing that has appeared since it was looked for", "[object-writer]") {
     OneMap one;
-    one.apply("theirs", ApplyPolicy::every_pass, Beside::new_job_set);
+    one.apply("theirs", ApplyPolicy::always, Beside::new_job_set);
     runtime::Built built;
     built.objects.push_back({config_map("ours"), ApplyPolicy::once});
     built.objects.push_back({});
@@ -156,14 +155,14 @@ TEST_CASE("what is made once touches nothing that has appeared since it was look
 
 TEST_CASE("a change of an object carries what it was decided on", "[object-writer]") {
     OneMap one;
-    one.apply("a", ApplyPolicy::every_pass, Beside::new_job_set);
+    one.apply("a", ApplyPolicy::always, Beside::new_job_set);
     Json body;
     one.server.refuse = [&body](const kube::Request& request) -> std::optional<api::Error> {
         body = api::parse_json(request.body).value();
         return std::nullopt;
     };
     const Json before = *one.server.find(config_maps, map_key);
-    one.apply("b", ApplyPolicy::every_pass, Beside::new_job_set);
+    one.apply("b", ApplyPolicy::always, Beside::new_job_set);
     CHECK(body["metadata"]["uid"] == before["metadata"]["uid"]);
     CHECK(body["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]);
 }
@@ -171,17 +170,17 @@ TEST_CASE("a change of an object carries what it was decided on", "[object-write
 TEST_CASE("what is withdrawn from an object goes, and what others put into its metadata stays",
           "[object-writer]") {
     OneMap one;
-    one.apply("a", ApplyPolicy::every_pass, Beside::new_job_set);
+    one.apply("a", ApplyPolicy::always, Beside::new_job_set);
     one.server.edit(config_maps, map_key, [](Json& live) {
         live["data"]["withdrawn"] = "yes";
         live["metadata"]["labels"]["theirs"] = "kept";
     });
-    one.apply("b", ApplyPolicy::every_pass, Beside::new_job_set);
+    one.apply("b", ApplyPolicy::always, Beside::new_job_set);
     const Json& after = *one.server.find(config_maps, map_key);
     CHECK(after["data"] == Json::object({{"key", "b"}}));
     CHECK(after["metadata"]["labels"]["theirs"] == Json("kept"));
     CHECK(after["metadata"]["annotations"].members().size() == 1);
-    CHECK(one.apply("b", ApplyPolicy::every_pass, Beside::new_job_set) == Writes{});
+    CHECK(one.apply("b", ApplyPolicy::always, Beside::new_job_set) == Writes{});
 }
 
 TEST_CASE("a custom resource is created by an apply that only creates", "[object-writer]") {
@@ -207,10 +206,10 @@ TEST_CASE("a custom resource is created by an apply that only creates", "[object
 TEST_CASE("the first object that fails ends the reconcile", "[object-writer]") {
     OneMap one;
     runtime::Built built;
-    built.objects.push_back({config_map("a"), ApplyPolicy::every_pass});
+    built.objects.push_back({config_map("a"), ApplyPolicy::always});
     Json second = config_map("b");
     second["metadata"]["name"] = "job-other";
-    built.objects.push_back({second, ApplyPolicy::every_pass});
+    built.objects.push_back({second, ApplyPolicy::always});
     built.objects.push_back({});
     one.server.refuse = [](const kube::Request&) -> std::optional<api::Error> {
         return api::Error{.code = api::Errc::forbidden, .message = "quota", .http_status = 403};

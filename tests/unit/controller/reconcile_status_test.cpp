@@ -122,7 +122,7 @@ TEST_CASE("many reconciles at the same time read the CA once, also if the first 
     life.set_ca("one");
     const runtime::Need need = {.resource = api::resources::secrets,
                                 .key = {"ops", "ca"},
-                                .shared = runtime::Shared{.max_age = 10min, .data_key = "ca.crt"}};
+                                .shared_read = runtime::Shared{.max_age = 10min, .data_key = "ca.crt"}};
     // Answers take a while.
     class Slow final : public kube::ApiServer {
     public:

@@ -72,6 +72,9 @@ std::set<std::string> registered(bool denies) {
     if (denies)
         for (const auto& plugin : whole_pipeline())
             for (const api::RuleId& rule : plugin->rules()) add(rule);
+    else
+        for (const auto& plugin : whole_pipeline())
+            for (const api::RuleId& rule : plugin->warning_rules()) names.emplace(rule.name());
     return names;
 }
 

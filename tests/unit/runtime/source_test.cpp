@@ -1,7 +1,6 @@
-#include "runtime/source.hpp"
-
 #include "api/train_job_reader.hpp"
 #include "fixtures.hpp"
+#include "runtime/applied_hash.hpp"
 
 using api::Json;
 

@@ -10,7 +10,7 @@
 #include "cluster/refusal.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "explain/progress.hpp"
-#include "runtime/gang_room.hpp"
+#include "runtime/plugin.hpp"
 
 namespace cli {
 namespace {
@@ -133,10 +133,12 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
                                 .labels = std::string(api::job_set_name_label) + "=" + key.name};
     auto pods = co_await read_objects(server, std::move(of_the_job_set));
     seen.pods = part_of(std::move(pods));
-    if (std::string selector = runtime::selector_of_placeholders(seen.pods.found); !selector.empty()) {
-        ListQuery of_the_gang = {.resource = resources::pods, .ns = key.ns, .labels = std::move(selector)};
-        const auto placeholders = co_await read_objects(server, std::move(of_the_gang));
-        if (placeholders) runtime::tell_missing_room(seen.pods.found, *placeholders);
+    for (const auto& plugin : runtime::default_pipeline()) {
+        std::string selector = plugin->related_pods(seen.pods.found);
+        if (selector.empty()) continue;
+        ListQuery query = {.resource = resources::pods, .ns = key.ns, .labels = std::move(selector)};
+        const auto related = co_await read_objects(server, std::move(query));
+        if (related) plugin->add_scheduling_problems(seen.pods.found, *related);
     }
     auto events = co_await read_events(server, key);
     seen.events = part_of(std::move(events));

@@ -78,7 +78,7 @@ bool says_more(const api::Condition& condition) {
     return !is_expected && !condition.message.empty();
 }
 
-void tell_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
+void add_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
     screen.line("TrainJob", to_string(job.meta.key()) + ", created " + ago(job.meta.creation, now));
     const Standing standing = standing_of(job, pods_run(seen.pods));
     const api::Condition* condition = telling_condition(job);
@@ -101,7 +101,7 @@ void tell_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time 
     if (job.meta.deletion) screen.line("", "being deleted for " + span(*job.meta.deletion, now), Tone::held);
 }
 
-void tell_lease(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
+void add_lease(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
     using enum lifecycle::State;
     const lifecycle::State state = lifecycle::state_of(job);
     if (state == elsewhere) return;
@@ -114,7 +114,7 @@ void tell_lease(const api::TrainJob& job, const RelatedObjects& seen, api::Time 
                     Tone::held);
 }
 
-void tell_queue(const api::TrainJob& job, const ReadResult<Json>& workload, Screen& screen) {
+void add_queue(const api::TrainJob& job, const ReadResult<Json>& workload, Screen& screen) {
     if (job.queue.empty() || api::terminal_condition(job)) return;
     if (workload.is_unread())
         return screen.line("Queue", job.queue + "; its Workload could not be read: " + workload.unread,
@@ -132,7 +132,7 @@ lifecycle::Observed observed_of(const api::TrainJob& job, const ReadResult<Json>
     return observed;
 }
 
-void tell_deadline(const lifecycle::Observed& observed, api::Time now, Screen& screen) {
+void add_deadline(const lifecycle::Observed& observed, api::Time now, Screen& screen) {
     using Source = lifecycle::ActiveDeadline::Source;
     const api::TrainJob& job = *observed.job;
     const auto found = lifecycle::active_deadline(observed);
@@ -150,8 +150,8 @@ void tell_deadline(const lifecycle::Observed& observed, api::Time now, Screen& s
     screen.line("Deadline", limit + since + ": " + format_duration(*at - now) + " left");
 }
 
-void tell_time_to_live(const lifecycle::Observed& observed, const ReadResult<Json>& live, api::Time now,
-                       Screen& screen) {
+void add_time_to_live(const lifecycle::Observed& observed, const ReadResult<Json>& live, api::Time now,
+                      Screen& screen) {
     const api::TrainJob& job = *observed.job;
     if (job.is_multikueue_copy) return screen.line("TTL", "none here: MultiKueue deletes it");
     const api::RunPolicy* runtime = observed.live_policy ? &*observed.live_policy : nullptr;
@@ -166,15 +166,15 @@ void tell_time_to_live(const lifecycle::Observed& observed, const ReadResult<Jso
     screen.line("TTL", left ? limit + ": deleted in " + format_duration(*left) : limit);
 }
 
-// The number that a screen has room for.
-template <class Items, class Tell>
-void tell_some(const Items& items, std::size_t most, Screen& screen, Tell tell) {
-    for (std::size_t i = 0; i < std::min(items.size(), most); ++i) tell(items[i]);
+// Adds the first items, as many as a screen has room for, and the number of the others.
+template <class Items, class Add>
+void add_some(const Items& items, std::size_t most, Screen& screen, Add add) {
+    for (std::size_t i = 0; i < std::min(items.size(), most); ++i) add(items[i]);
     if (items.size() > most) screen.line("", "  and " + std::to_string(items.size() - most) + " more");
 }
 
-void tell_runtime(const api::TrainJob& job, const ReadResult<Json>& live, const Json* snapshot,
-                  Screen& screen) {
+void add_runtime(const api::TrainJob& job, const ReadResult<Json>& live, const Json* snapshot,
+                 Screen& screen) {
     const std::string name = job.runtime_ref.kind + " " + job.runtime_ref.name;
     if (live.is_unread())
         return screen.line("Runtime", name + ", which could not be read: " + live.unread, Tone::held);
@@ -186,8 +186,8 @@ void tell_runtime(const api::TrainJob& job, const ReadResult<Json>& live, const 
         snapshot ? field_differences((*snapshot)["spec"], runtime["spec"]) : std::vector<std::string>();
     if (differences.empty()) return screen.line("Runtime", name);
     screen.line("Runtime", name + ", changed since the job began; the job keeps its snapshot:", Tone::held);
-    tell_some(differences, most_differences, screen,
-              [&](const std::string& difference) { screen.line("", "  " + difference); });
+    add_some(differences, most_differences, screen,
+             [&](const std::string& difference) { screen.line("", "  " + difference); });
 }
 
 std::string counts_of(const api::JobStatus& job) {
@@ -206,7 +206,7 @@ std::string counts_of(const api::JobStatus& job) {
     return any ? text : text + " none yet";
 }
 
-void tell_job_set(const api::TrainJob& job, const ReadResult<Json>& seen, Screen& screen) {
+void add_job_set(const api::TrainJob& job, const ReadResult<Json>& seen, Screen& screen) {
     if (seen.is_unread()) return screen.line("JobSet", "could not be read: " + seen.unread, Tone::held);
     const Json& object = seen.found;
     if (object.is_null()) {
@@ -233,7 +233,7 @@ void tell_job_set(const api::TrainJob& job, const ReadResult<Json>& seen, Screen
         screen.line("", "  jobs of " + counts_of(each));
 }
 
-void tell_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
+void add_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
     if (seen.is_unread()) return screen.line("Pods", "could not be read: " + seen.unread, Tone::held);
     if (seen.found.empty()) return screen.line("Pods", "none");
     struct Row {
@@ -261,7 +261,7 @@ void tell_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen&
         if (a.problem.empty() != b.problem.empty()) return b.problem.empty();
         return comes_before(*a.pod, *b.pod);
     });
-    tell_some(rows, most_pods, screen, [&](const Row& row) {
+    add_some(rows, most_pods, screen, [&](const Row& row) {
         const std::string node = text_of((*row.pod)["spec"]["nodeName"]);
         std::string line = "  " + text_of((*row.pod)["metadata"]["name"]) + "  " + phase_of(*row.pod);
         if (!node.empty()) line += " on " + node;
@@ -270,7 +270,7 @@ void tell_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen&
     });
 }
 
-void tell_events(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
+void add_events(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
     if (seen.is_unread()) return screen.line("Events", "could not be read: " + seen.unread, Tone::held);
     const auto all = happenings_of(seen.found);
     if (all.empty()) return screen.line("Events", "none (they may have expired)");
@@ -299,26 +299,26 @@ std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& t
     const Json* snapshot = read && !read->is_null() ? &*read : nullptr;
 
     Screen screen(terminal.colours);
-    tell_state(job, seen, now, screen);
+    add_state(job, seen, now, screen);
     std::string_view heading = "Refused";
     for (const PolicyRefusal& each : policy_refusals(seen))
         screen.line(std::exchange(heading, ""), text_of(each), Tone::bad);
-    tell_lease(job, seen, now, screen);
-    tell_queue(job, seen.workload, screen);
+    add_lease(job, seen, now, screen);
+    add_queue(job, seen.workload, screen);
     const lifecycle::Observed observed = observed_of(job, seen.runtime, snapshot);
     const char* of_progress = "Progress";
     for (const Line& line : progress_lines(seen, observed, now, terminal))
         screen.line(std::exchange(of_progress, ""), line.text, line.tone);
-    tell_deadline(observed, now, screen);
-    tell_time_to_live(observed, seen.runtime, now, screen);
-    tell_runtime(job, seen.runtime, snapshot, screen);
+    add_deadline(observed, now, screen);
+    add_time_to_live(observed, seen.runtime, now, screen);
+    add_runtime(job, seen.runtime, snapshot, screen);
     if (!read) screen.line("", "its snapshot cannot be used: " + api::describe(read.error()), Tone::bad);
     if (seen.snapshot.is_unread())
         screen.line("", "whether the job runs by it as it is now is not known: " + seen.snapshot.unread,
                     Tone::held);
-    tell_job_set(job, seen.job_set, screen);
-    tell_pods(seen.pods, now, screen);
-    tell_events(seen.events, now, screen);
+    add_job_set(job, seen.job_set, screen);
+    add_pods(seen.pods, now, screen);
+    add_events(seen.events, now, screen);
     return std::move(screen).take();
 }
 

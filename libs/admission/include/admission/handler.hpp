@@ -60,7 +60,7 @@ public:
           turns_(turns) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
-    /// As operator(); the request's timeout counts from `came` on.
+    /// Returns the answer as operator() does, for a request whose timeout counts from `came` on.
     net::Answer answer_by(net::HttpRequest& request, kube::SteadyTime came);
 
 private:

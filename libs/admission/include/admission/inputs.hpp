@@ -17,7 +17,7 @@ struct Subject {
     bool is_update = false;
     bool is_large = false;  ///< it takes long to parse and to validate
     api::ObjectKey runtime = {};
-    /// Only its identity, its runtimeRef, and whether it has had a JobSet.
+    /// The TrainJob, of which only the identity, the runtimeRef, and whether it has had a JobSet are set.
     api::TrainJob job = {};
 };
 Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& lookups);

@@ -17,16 +17,17 @@ namespace memory_bound {
 inline constexpr std::size_t base = 20'000'000;        ///< the program, its caches and its watches
 inline constexpr std::size_t of_connection = 100'000;  ///< a connection in the middle of a small request
 inline constexpr std::size_t of_runtimes = RuntimeInformer::Bounds().of_all;
-/// A tree while it is parsed: of numbers and empty containers; a member counts as two.
+/// The memory of one value of a tree while it is parsed. The worst trees have numbers and empty containers; a
+/// member counts as two values.
 inline constexpr std::size_t of_value = 80;
-/// The connections to the API server with usual objects, the large one and the page, which take twice their
-/// size while they arrive, and the tree of the large one.
+/// The memory of lookups: the connections to the API server with usual objects, the large object and the
+/// page, which take twice their size while they arrive, and the tree of the large object.
 inline constexpr std::size_t of_lookups = lookup_limits::connections * of_connection +
                                           2 * (lookup_limits::largest_object + lookup_limits::largest_page) +
                                           max_runtime_values * of_value;
 inline constexpr std::size_t of_source = 48;  ///< an address that has made new connections
-/// A review and its trees, the largest snapshot while it is read, the trees of runtimes, the lookups, and the
-/// addresses.
+/// The memory of one thread: a review and its trees, the largest snapshot while it is read, the trees of
+/// runtimes, the lookups, and the addresses.
 inline constexpr std::size_t of_thread =
     (2 * max_review_values + runtime::max_runtime_values + RuntimeLister::most_kept_values) * of_value +
     of_lookups + net::SourceRate::most_sources * of_source;

@@ -16,7 +16,7 @@ struct Route {
     /// Returns the verdict. Keeps the parts of the request that the answer needs.
     api::Verdict (*review)(api::AdmissionRequest& request, const ReviewContext& with);
     bool reviews_deletions = false;
-    /// What `review` does not depend on if the request is a CREATE: see api::decode_admission_review().
+    /// The parts of a CREATE request that `review` does not read: see api::decode_admission_review().
     api::JsonPaths unread_on_create = {};
 };
 

@@ -27,7 +27,7 @@ public:
         std::size_t of_namespace = 2'000'000;
     };
 
-    /// Of the TrainingRuntimes in `namespaces`, and of all ClusterTrainingRuntimes.
+    /// Creates the informer of the TrainingRuntimes in `namespaces`, and of all ClusterTrainingRuntimes.
     explicit RuntimeInformer(
         OnRuntime on_runtime, const kube::Namespaces& namespaces = {},
         OnNoRoom on_no_room = [](const api::ObjectKey&) {});

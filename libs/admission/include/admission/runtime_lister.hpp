@@ -24,14 +24,14 @@ public:
     static constexpr std::size_t most_kept_values = max_runtime_values;
 
     RuntimeLister() : RuntimeLister(runtime::default_pipeline()) {}
-    /// With the pipeline of the reviews, which must outlive it.
+    /// Uses the pipeline of the reviews, which must outlive the lister.
     explicit RuntimeLister(const runtime::Pipeline& pipeline) : pipeline_(pipeline) {}
     RuntimeLister(const RuntimeLister&) = delete;
     RuntimeLister& operator=(const RuntimeLister&) = delete;
 
     /// Returns null if it is not in the cache; `invalid` if it is too large for reviews.
     api::Result<Examined> find(const api::ObjectKey& key);
-    /// As find(), of the object alone.
+    /// Returns the object alone; null and errors as from find().
     api::Result<Tree> find_tree(const api::ObjectKey& key);
 
     /// Returns the object, which keeps what was found of it.

@@ -15,7 +15,7 @@ using runtime::ApplyPolicy;
 const runtime::Need& need_of(const Json& object, const runtime::Needs& needs) {
     const api::ObjectKey key = api::parse_meta(object).key();
     const auto at = std::find_if(needs.objects.begin(), needs.objects.end(), [&](const runtime::Need& need) {
-        return need.ours && need.key == key && is_of(need.resource, object);
+        return need.apply && need.key == key && is_of(need.resource, object);
     });
     if (at == needs.objects.end())
         throw std::logic_error("a plugin builds an object that it did not name among its needs: " +
@@ -75,7 +75,7 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Bu
         if (each.when == ApplyPolicy::once && beside == Beside::own_job_set) continue;
         const runtime::Need& name = need_of(each.object, found.needs);
         const Json* const live = runtime::find_observed(found.observed, name);
-        if (live && each.when == ApplyPolicy::every_pass && pods == Template::of_others) continue;
+        if (live && each.when == ApplyPolicy::always && pods == Template::of_others) continue;
         auto request = request_for(each, name, live);
         if (!request) continue;
         const auto written = co_await server.send(std::move(*request));

@@ -34,7 +34,7 @@ bool is_absent(const api::Error& error, const Need& need) {
 // Reads an object, and adds it to `observed` if it exists.
 kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_context,
                       std::vector<Json>& observed) {
-    if (need.shared) {
+    if (need.shared_read) {
         auto object = co_await build_context.shared.read(server, need);
         if (!object) co_return object.error();
         if (*object) observed.push_back(std::move(**object));
@@ -53,7 +53,7 @@ kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_con
 // does not exist.
 std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob& job,
                                            const std::vector<Json>& observed) {
-    const Json* there = need.ours ? runtime::find_observed(observed, need) : nullptr;
+    const Json* there = need.apply ? runtime::find_observed(observed, need) : nullptr;
     if (!there || api::parse_meta(*there).controller_uid == job.meta.uid) return std::nullopt;
     return lifecycle::ForeignObject{described(need), is_leftover(*there, job)};
 }
@@ -99,7 +99,7 @@ kube::Task<std::variant<std::vector<Json>, StepFailure>> read_objects(kube::ApiS
 
 bool keeps_objects(const runtime::Needs& needs) {
     return std::any_of(needs.objects.begin(), needs.objects.end(), [](const Need& need) {
-        return need.ours && *need.ours != runtime::ApplyPolicy::with_job_set;
+        return need.apply && *need.apply != runtime::ApplyPolicy::with_job_set;
     });
 }
 

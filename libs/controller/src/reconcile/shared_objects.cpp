@@ -12,8 +12,8 @@ Json wanted_part(const Json& object, const runtime::Need& need) {
     Json part = Json::object({{"apiVersion", api_version(need.resource)}, {"kind", need.resource.kind}});
     part["metadata"]["name"] = need.key.name;
     part["metadata"]["namespace"] = need.key.ns;
-    if (const Json& data = object["data"][need.shared->data_key]; !data.is_null())
-        part["data"][need.shared->data_key] = data;
+    if (const Json& data = object["data"][need.shared_read->data_key]; !data.is_null())
+        part["data"][need.shared_read->data_key] = data;
     return part;
 }
 
@@ -57,7 +57,7 @@ kube::Async<std::optional<Json>> SharedObjects::read(kube::ApiServer& server, ru
     if (!std::as_const(found).contains("data")) co_return found;
     const bool changed = entry.object && *entry.object != found;
     entry.object = found;
-    entry.fresh_until = clock_.now() + need.shared->max_age;
+    entry.fresh_until = clock_.now() + need.shared_read->max_age;
     if (changed) changed_();
     co_return found;
 }

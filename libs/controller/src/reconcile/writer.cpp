@@ -10,8 +10,8 @@
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/job_set_writer.hpp"
 #include "reconcile/runtime_snapshot.hpp"
+#include "runtime/applied_hash.hpp"
 #include "runtime/live_defaults.hpp"
-#include "runtime/source.hpp"
 
 namespace controller {
 namespace {

@@ -56,7 +56,7 @@ class Receivers {
 public:
     explicit Receivers(const ActivePlugins& plugins) : plugins_(plugins) {}
 
-    /// To be called for each job of a template, in its order, as far as it can get them.
+    /// Returns whether the job gets them. Call it for each job of a template that can get them, in order.
     bool include(const api::Json& replicated_job) {
         if (left_ == 0 || !plugins_.gets_resources_per_node(replicated_job)) return false;
         --left_;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "api/json.hpp"
+#include "runtime/build.hpp"
 
 namespace runtime {
 
@@ -13,13 +14,18 @@ api::Json with_applied_hash(api::Json object);
 /// Returns the same for a JobSet, with a longer annotation: `<hash>.<template>.<source>.<nodes> <placement>`.
 /// - `template`: the hash of the immutable part of an existing JobSet: its spec without `suspend`, and
 /// without the labels, annotations, node selectors, tolerations and scheduling gates of its Pods.
-/// - `source`: source_of() what it is built from.
+/// - `source`: source_of() of the inputs of its build.
 /// - `nodes`: api::nodes_note() of its TrainJob; absent if it is empty.
 /// - `placement`: the node selectors and tolerations of its Pods as JSON: `{"<replicated job>":
 /// {"nodeSelector": {}, "tolerations": []}}`, without empty ones. Each of them is one field to server-side
 /// apply, whose managedFields lose our manager once another manager writes into it. Beyond 4 KiB the entries
 /// are replaced by hashes: api::entry_hash().
 api::Json with_applied_hash(api::Json job_set, std::string_view source, std::string_view nodes = {});
+
+/// Returns a hash of everything that the fixed_part() of a JobSet is built from: without the fields that may
+/// change while it is suspended, as queues change them, and without `spec.suspend`. Another release may build
+/// something different from the same source, which is no reason for a new JobSet.
+std::string source_of(const Inputs& inputs);
 
 /// Returns the hash of the object in that annotation; empty if there is none.
 std::string applied_hash(const api::Json& object);

@@ -18,7 +18,7 @@ struct SshKeyPair {
     std::string public_line = {};  ///< "ecdsa-sha2-nistp521 <base64>\n"
 };
 
-/// As SshKeyPair: a CurveZMQ key; raw, 32 bytes each.
+/// A CurveZMQ key pair of raw keys, 32 bytes each. The caller generates it, as an SshKeyPair. Never log it.
 struct CurveKeyPair {
     std::string public_key = {};
     std::string secret_key = {};
@@ -27,7 +27,7 @@ struct CurveKeyPair {
 /// When an object that build() makes is written; by server-side apply unless stated otherwise.
 enum class ApplyPolicy {
     once,         ///< created (POST) as `with_job_set` if there is none, and never changed
-    every_pass,   ///< whenever it differs, also beside a running JobSet; not for what Pods of others mount
+    always,       ///< whenever it differs, also beside a running JobSet; not for what Pods of others mount
     with_job_set  ///< whenever the JobSet may be written: while there is none, or it is suspended and has no
                   ///< Pods
 };
@@ -48,8 +48,9 @@ struct Need {
     bool optional = false;
     /// Set for objects that build() makes. If an object of this name is not controlled by the TrainJob,
     /// nothing is written: it is never adopted.
-    std::optional<ApplyPolicy> ours = {};
-    std::optional<Shared> shared = {};
+    std::optional<ApplyPolicy> apply = {};
+    /// Set for objects that all TrainJobs share.
+    std::optional<Shared> shared_read = {};
 
     bool operator==(const Need&) const = default;
 };

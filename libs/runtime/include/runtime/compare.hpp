@@ -23,7 +23,7 @@ bool is_equivalent_but_for(std::initializer_list<std::string_view> names, const 
 
 /// Returns whether the member of that name is a quantity, or a map of them.
 bool holds_quantities(std::string_view name);
-/// Compares by value.
+/// Returns whether two quantities have the same value.
 bool is_same_quantity(const api::Json& left, const api::Json& right);
 
 }  // namespace runtime

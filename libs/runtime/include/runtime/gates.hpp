@@ -9,7 +9,7 @@
 /// Feature gates turn experimental features on.
 namespace runtime {
 
-/// In the order of the table in gates.cpp.
+/// The gates, in the order of the table in gates.cpp.
 enum class Gate : std::uint8_t {
     status,
     run_policy,
@@ -22,10 +22,10 @@ enum class Gate : std::uint8_t {
 /// The gates that options set, by name.
 using FeatureGates = std::map<std::string, bool>;
 
-/// Parses the value of an option. Fails for an unknown gate, and for one without the gate that it needs.
+/// Checks the gates of an option. Fails for an unknown gate, and for one without the gate that it needs.
 api::Result<> check_gates(const FeatureGates& gates);
 
-/// Returns the text of an option: `A=true,B=false`.
+/// Returns the gate's name in options.
 std::string_view name_of(Gate gate);
 
 /// The gates that are on.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/field_error.hpp"
+#include "api/warnings.hpp"
 #include "runtime/active_plugins.hpp"
 #include "runtime/build.hpp"
 #include "runtime/conditions.hpp"
@@ -53,7 +54,8 @@ struct NeedsContext {
 /// One concern of turning a TrainJob into objects: a framework, a way of gang scheduling. Every hook does
 /// nothing by default. Plugins have settings at most, and no state: one instance is used for every TrainJob,
 /// on any thread. The hooks run one after the other, each for all plugins in the order of the pipeline. A
-/// hook of a plugin with a policy runs only for runtimes with that policy, except the hooks of conditions.
+/// hook of a plugin with a policy runs only for runtimes with that policy, except the hooks of conditions and
+/// of explanations.
 class Plugin {
 public:
     virtual ~Plugin() = default;
@@ -89,6 +91,15 @@ public:
     virtual void validate(const ValidationInputs&, api::FieldErrors&) const {}
     /// Adds the errors of a runtime that concern this plugin.
     virtual void validate_runtime(const api::Json& /*runtime*/, api::FieldErrors&) const {}
+    /// Returns the rules of the warnings of the next two hooks. Several plugins may have the same rule.
+    virtual std::span<const api::RuleId> warning_rules() const { return {}; }
+    /// Adds warnings about a TrainJob that concern this plugin, each with its rule. Runs if rules for new
+    /// TrainJobs apply, and if the patches of the TrainJob can be merged.
+    virtual void add_warnings(const ValidationInputs&, api::Warnings&) const {}
+    /// Adds warnings about a runtime that concern this plugin, each with its rule. Those that the runtime had
+    /// before an UPDATE are left out.
+    virtual void add_runtime_warnings(const api::Json& /*runtime*/, const ActivePlugins&,
+                                      api::Warnings&) const {}
     /// Returns why Kueue, which contains Kubeflow Trainer's library, cannot build a TrainJob; "" if it can.
     virtual std::string kueue_obstacle(const ValidationInputs&, KueueTypes) const { return {}; }
 
@@ -108,6 +119,13 @@ public:
     /// Adds conditions to the TrainJob's status, also while the JobSet runs. A condition that is no longer
     /// added stays unchanged.
     virtual void add_conditions(const ConditionsContext&, std::vector<api::Condition>&) const {}
+
+    /// Returns the label selector of further Pods that show why some of a TrainJob's Pods have no node;
+    /// empty: none. For explanations only, whatever the runtime is.
+    virtual std::string related_pods(const std::vector<api::Json>& /*pods*/) const { return {}; }
+    /// Adds conditions to Pods without a node: the reason that the Pods of related_pods() show.
+    virtual void add_scheduling_problems(std::vector<api::Json>& /*pods*/,
+                                         const std::vector<api::Json>& /*related*/) const {}
 };
 
 }  // namespace runtime

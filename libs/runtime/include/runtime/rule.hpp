@@ -4,8 +4,8 @@
 
 #include "api/rule_id.hpp"
 
-/// The rules of admission that do not belong to a plugin; Plugin::rules() has the others. Metrics and
-/// docs/webhook-limits.md use their names.
+/// The rules of admission that do not belong to a plugin: see Plugin::rules() and Plugin::warning_rules().
+/// Metrics and docs/webhook-limits.md use their names.
 namespace runtime {
 
 enum class Rule : std::uint8_t {
@@ -63,7 +63,6 @@ enum class Rule : std::uint8_t {
     unlimited_restarts,
     replaced_failure_handling,
     progress_unwatched,
-    exclusive_gang,
     count
 };
 
@@ -129,7 +128,6 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::unlimited_restarts, api::RuleId("unlimited_restarts"), false},
     {Rule::replaced_failure_handling, api::RuleId("replaced_failure_handling"), false},
     {Rule::progress_unwatched, api::RuleId("progress_unwatched"), false},
-    {Rule::exclusive_gang, api::RuleId("exclusive_gang"), false},
 };
 
 consteval bool has_row_per_rule() {

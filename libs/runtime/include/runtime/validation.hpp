@@ -117,7 +117,7 @@ inline constexpr std::string_view restored_fields[] = {
 /// The changes of the mutating webhook.
 struct Mutation {
     std::vector<api::Json> operations = {};  ///< RFC 6902
-    /// What they restore, by restored_fields.
+    /// The fields that the operations restore, by restored_fields.
     std::vector<api::RestoredField> restored = {};
 };
 

@@ -16,21 +16,22 @@ using api::FieldErrors;
 using api::Json;
 
 void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
-    if (FieldErrors faults = validate_claims(review.merged_spec); !faults.empty()) {
+    if (FieldErrors found = validate_claims(review.merged_spec); !found.empty()) {
         const ClaimPlaces places(review.job.spec["runtimePatches"]);
-        for (api::FieldError& fault : faults) {
-            fault.field = places.find(fault.value.as_string());
-            if (fault.field.empty()) fault.field = "spec.runtimeRef";
+        for (api::FieldError& error : found) {
+            error.field = places.find(error.value.as_string());
+            if (error.field.empty()) error.field = "spec.runtimeRef";
         }
-        errors.append(std::move(faults));
+        errors.append(std::move(found));
     }
     Receivers receivers(review.plugins);
     for (const Json& job : review.merged_spec["replicatedJobs"].items())
         if (receivers.include(job))
-            errors.append(claim_faults_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
+            errors.append(claim_errors_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
 }
 
-// Only a build reads claims and counts their devices.
+// Warns of claims where the number of processes follows from devices: only a build reads claims and counts
+// them.
 void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     const Json& trainer = review.job.spec["trainer"];
@@ -58,7 +59,7 @@ std::set<std::string_view> used_claims(const Json& pod_spec, const Json& per_nod
     return used;
 }
 
-// The first one of each job.
+// Warns of the first claim of a job for which `is_meant` returns true.
 void warn_of_claim(const Json& job, auto is_meant, auto text, api::Warnings& warnings) {
     const auto& claims = pod_spec_of(job)["resourceClaims"].items();
     const auto at = std::find_if(claims.begin(), claims.end(), is_meant);
@@ -67,7 +68,7 @@ void warn_of_claim(const Json& job, auto is_meant, auto text, api::Warnings& war
 
 std::string quoted(const Json& name) { return "\"" + shortened(name.as_string()) + "\""; }
 
-// The scheduler allocates their devices all the same.
+// Warns of claims that no container uses: the scheduler allocates their devices all the same.
 void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     Receivers receivers(review.plugins);

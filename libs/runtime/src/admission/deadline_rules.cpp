@@ -21,7 +21,8 @@ void deadline_is_immutable(const ValidationContext& review, FieldErrors& errors)
                       {}});
 }
 
-// MultiKueue would try for ever to create a copy that is refused; there the maximum counts all the same.
+// Copies by MultiKueue are not checked: it would try for ever to create a copy that is refused. The maximum
+// ends them all the same.
 void deadline_is_within_maximum(const ValidationContext& review, FieldErrors& errors) {
     if (!review.is_create() || review.job.is_multikueue_copy) return;
     const auto wanted = review.job.active_deadline_seconds;
@@ -40,7 +41,7 @@ constexpr Check checks[] = {
     {Rule::deadline_maximum, deadline_is_within_maximum, RuleInput::runtime},
 };
 
-// A TrainJob that MultiKueue has copied is not ours to delete.
+// The copies by MultiKueue are not deleted after their TTL, so they need no warning.
 void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create() || review.is_denied || review.job.meta.deletion || review.job.is_multikueue_copy)
         return;

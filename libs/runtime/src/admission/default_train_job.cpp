@@ -15,8 +15,8 @@ namespace {
 using api::Json;
 using ByManager = std::map<std::string_view, const Json*>;
 
-// nullopt: not a list of objects with a manager each, or too long: each costs an operation. The schema will
-// say so.
+// Returns patches by manager; nullopt for a list that the schema refuses: patches without a manager of their
+// own, or too many of them, since each costs an operation.
 std::optional<ByManager> by_manager(const Json& patches) {
     if (!patches.is_null() && !patches.is_array()) return std::nullopt;
     if (patches.items().size() > max_runtime_patches) return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<ByManager> by_manager(const Json& patches) {
     return managers;
 }
 
-// Of two entries of one manager, whatever they say of the runtime, and whenever they say it.
+// Returns whether two patches of one manager are the same but for `trainingRuntimeSpec` and `time`.
 bool is_same_otherwise(const Json& patch, const Json& old_patch) {
     const auto covers = [](const Json& a, const Json& b) {
         return std::all_of(a.members().begin(), a.members().end(), [&b](const auto& member) {
@@ -38,7 +38,8 @@ bool is_same_otherwise(const Json& patch, const Json& old_patch) {
     return covers(patch, old_patch) && covers(old_patch, patch);
 }
 
-// What the time stamp ought to be; null: none. A patch that is restored says again what is stored.
+// Returns the time stamp that a patch should have; null: none. In a restored patch, `trainingRuntimeSpec` is
+// the stored one.
 const Json& wanted_time(const Json& patch, const Json* old_patch, bool restored, const Json& now) {
     if (!old_patch) return patch["time"].is_null() ? now : patch["time"];
     // Applying a manifest again is no change, also if it has no time stamp, or an older one.
@@ -47,18 +48,19 @@ const Json& wanted_time(const Json& patch, const Json* old_patch, bool restored,
     return is_same ? (*old_patch)["time"] : now;
 }
 
-// Why fields are put back.
+// The causes for which fields are restored, as metrics name them.
 constexpr std::string_view typed_client = "typed_client";
 constexpr std::string_view reapply = "reapply";
 
-// A metric has no text of a client.
+// Adds an operation that restores a field. Metrics count a field that is not in the table as "other", since a
+// client can write any name.
 void restore(Mutation& mutation, Json operation, std::string_view field, std::string_view cause) {
     mutation.operations.push_back(std::move(operation));
     const auto known = std::find(std::begin(restored_fields), std::end(restored_fields) - 1, field);
     mutation.restored.push_back({.field = *known, .cause = cause});
 }
 
-// Puts back what the writer lost of everything but the list of patches itself.
+// Restores what the writer lost of the spec, without the list of patches.
 void restore_spec(const Json& spec, const Json& old_spec, const Writer& writer, Mutation& mutation) {
     const auto where = merge::JsonPointer() / "spec";
     if (only_lost_in_writing(old_spec["trainer"], spec["trainer"], trainer_type(), writer.is_lossy))
@@ -90,7 +92,7 @@ Mutation default_train_job(const Json& object, const Json& old_object, api::Time
         const auto where = merge::JsonPointer() / "spec" / "runtimePatches" / i;
         const auto at = old_managers->find(manager);
         const Json* old = at == old_managers->end() ? nullptr : at->second;
-        // Its own entry Kueue makes anew.
+        // Kueue writes its own patch as a whole, so nothing of it is lost.
         const bool lossy = writer.is_lossy && manager != api::kueue_manager;
         const bool restored = old && !writer.corrects &&
                               only_lost_in_writing((*old)["trainingRuntimeSpec"],

@@ -1,5 +1,6 @@
-// What of a TrainJob may change once it is there. Where it runs may (its patches say that), while it is
-// suspended; what runs may only be corrected, until there is a JobSet of it.
+// The rules about changes of an existing TrainJob. While it is suspended, its number of nodes may change, and
+// its patches may change where its Pods run. What runs may only be corrected, and only before the TrainJob
+// has a JobSet.
 #include <algorithm>
 #include <optional>
 
@@ -20,7 +21,8 @@ constexpr const char* only_placement =
     "cannot be changed after the TrainJob was created but for labels, annotations, nodeSelector, affinity, "
     "tolerations, schedulingGates and resourceClaims";
 
-// Of the Pods of a patch: what runs in them. All other fields say where they run, and how they are found.
+// The fields of a Pod in a patch that say what runs. All other fields say where Pods run, and how they are
+// found.
 constexpr std::string_view fixed_pod_fields[] = {"serviceAccountName",
                                                  "volumes",
                                                  "initContainers",
@@ -31,7 +33,7 @@ constexpr std::string_view fixed_pod_fields[] = {"serviceAccountName",
 
 bool names_containers(std::string_view field) { return field == "containers" || field == "initContainers"; }
 
-// Lists of named items are maps to the schema: their order is no change.
+// Sorts lists of named items by name. To the schema such lists are maps, so another order is no change.
 Json with_sorted_items(Json tree) {
     if (tree.is_object())
         for (auto& member : tree.members()) member.value = with_sorted_items(std::move(member.value));
@@ -51,17 +53,18 @@ bool is_same(const Json& left, const Json& right) {
     return left == right || is_equivalent(with_sorted_items(left), with_sorted_items(right));
 }
 
-// It has a rule of its own.
+// what_runs_stays() leaves this field to the rule resize_while_active.
 constexpr std::string_view num_nodes = "numNodes";
 
-bool says_nothing(const Json& value) { return value.is_null() || (value.is_array() && value.empty()); }
+bool is_empty_list(const Json& value) { return value.is_null() || (value.is_array() && value.empty()); }
 
-// What is fixed of the containers of a patch; those of which nothing is fixed are left out.
+// Returns the containers of a patch without their resources, which may change. Leaves out those of which
+// nothing but the name remains.
 Json fixed_containers(const Json& containers) {
     Json fixed = Json::array();
     for (const Json& container : containers.items()) {
         Json kept = container;
-        kept.members().erase_if([](const auto& m) { return m.key == "resources" || says_nothing(m.value); });
+        kept.members().erase_if([](const auto& m) { return m.key == "resources" || is_empty_list(m.value); });
         if (kept.members().size() > 1) fixed.push_back(std::move(kept));
     }
     return fixed;
@@ -73,12 +76,13 @@ Json fixed_part_of_pod(const Json& pod_spec) {
         const Json* value = pod_spec.find(field);
         if (!value) continue;
         Json kept = names_containers(field) ? fixed_containers(*value) : *value;
-        if (!says_nothing(kept)) fixed[field] = std::move(kept);
+        if (!is_empty_list(kept)) fixed[field] = std::move(kept);
     }
     return fixed;
 }
 
-// What is fixed of each entry; those of which nothing is are left out.
+// Returns what each patch says about what runs, by its manager and by job. Leaves out patches and jobs
+// without anything of that kind.
 std::vector<Json> fixed_parts(const Json& patches) {
     std::vector<Json> fixed;
     for (const Json& patch : patches.items()) {
@@ -92,7 +96,7 @@ std::vector<Json> fixed_parts(const Json& patches) {
     return fixed;
 }
 
-// Of a manager's entry; of the list, if it has none.
+// Returns the path of a manager's patch; the path of the list if the manager has no patch.
 std::string place_of(const Json& manager, const Json& patches) {
     const auto& items = patches.items();
     const auto at = std::find_if(items.begin(), items.end(),
@@ -106,8 +110,8 @@ struct Difference {
     Json manager = {};
 };
 
-// Where the fixed parts of two lists begin to differ: an entry of the newer one, or the list where one is
-// missing from it. In order: later entries win.
+// Returns the first patch that says something else about what runs. The place is the list if the newer list
+// lacks that patch. The order of patches matters, since later ones win.
 std::optional<Difference> first_difference(const Json& now, const Json& before) {
     const auto newer = fixed_parts(now), older = fixed_parts(before);
     for (std::size_t i = 0; i < std::max(newer.size(), older.size()); ++i) {
@@ -118,8 +122,8 @@ std::optional<Difference> first_difference(const Json& now, const Json& before) 
     return std::nullopt;
 }
 
-// Refuses a change of what runs. Where nothing but the gate keeps it from being a correction, the gate is
-// named.
+// Adds the error of a change of what runs. If the change would be a correction, and only its gate is off, the
+// error names the gate instead of the rule.
 void refuse_edit(const ValidationContext& review, std::string field, const Json& value, const char* rule,
                  FieldErrors& errors) {
     if (review.may_be_corrected())
@@ -166,10 +170,10 @@ void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) 
     for (const api::JobStatus& job : jobs)
         if (job.active > 0)
             return forbid("cannot be changed while job \"" + job.name + "\" still has active Pods");
-    // Nothing of it is active yet, and it may run before anything has seen that it was to be suspended.
+    // The JobSet has no active Pods yet, but it may create them until the controller has suspended it.
     if (has_job_set && !review.job_set->suspend)
         return forbid("cannot be changed before the JobSet is suspended, too");
-    // Back to what it was built for, it stays.
+    // The JobSet stays if numNodes is again the number that it was built for.
     const bool fits = has_job_set && review.job_set->built_for_nodes == api::num_nodes(review.job);
     if (has_job_set && !fits && !review.loss_by_new_job_set.empty())
         forbid("cannot be changed: it needs a new JobSet, and that would " +

@@ -16,7 +16,7 @@ namespace {
 using api::FieldError;
 using api::FieldErrorType;
 using api::Json;
-using Faults = std::vector<FailurePolicyFault>;
+using KeyedErrors = std::vector<KeyedError>;
 
 // Limit of a Job's podFailurePolicy.
 constexpr std::size_t most_rules = 20;
@@ -26,13 +26,13 @@ std::string rule_path(std::size_t index, const char* member) {
     return std::string(rules_path) + "[" + std::to_string(index) + "]." + member;
 }
 
-void add(Faults& faults, std::string field, Json value, std::string detail) {
+void add(KeyedErrors& errors, std::string field, Json value, std::string detail) {
     FieldError error = {FieldErrorType::invalid, std::move(field), std::move(value), detail, {},
                         Rule::failure_rules};
-    faults.push_back({.error = std::move(error), .what = std::move(detail)});
+    errors.push_back({.error = std::move(error), .what = std::move(detail)});
 }
 
-void check_template(const Json& job_set_spec, Faults& faults) {
+void check_template(const Json& job_set_spec, KeyedErrors& errors) {
     for (TemplateField& field : failure_handling(job_set_spec)) {
         FieldError error = {FieldErrorType::forbidden,
                             std::move(field.path),
@@ -40,7 +40,7 @@ void check_template(const Json& job_set_spec, Faults& faults) {
                             "cannot be beside spec.runPolicy.failurePolicy, which decides",
                             {},
                             Rule::template_failure_handling};
-        faults.push_back(
+        errors.push_back(
             {.error = std::move(error), .job = std::move(field.job), .what = std::move(field.member)});
     }
 }
@@ -57,15 +57,15 @@ std::set<std::string_view> container_names(const Json& runtime, const ActivePlug
 }
 
 void check_codes(const Json& codes, std::size_t rule, const std::set<std::string_view>& containers,
-                 Faults& faults) {
+                 KeyedErrors& errors) {
     const std::string_view container = codes["containerName"].as_string();
     if (!container.empty() && !containers.contains(container))
-        add(faults, rule_path(rule, "onExitCodes.containerName"), container,
+        add(errors, rule_path(rule, "onExitCodes.containerName"), container,
             "no job of the runtime has such a container");
     const auto& values = codes["values"].items();
     for (std::size_t i = 0; i < values.size(); ++i) {
         const auto report = [&](const char* detail) {
-            add(faults, rule_path(rule, "onExitCodes.values"), values[i], detail);
+            add(errors, rule_path(rule, "onExitCodes.values"), values[i], detail);
         };
         if (codes["operator"].as_string() == "In" && values[i] == Json(0))
             report("must not contain 0 with the operator In, since 0 is no failure");
@@ -74,30 +74,31 @@ void check_codes(const Json& codes, std::size_t rule, const std::set<std::string
     }
 }
 
-void check_conditions(const Json& conditions, std::size_t rule, Faults& faults) {
+void check_conditions(const Json& conditions, std::size_t rule, KeyedErrors& errors) {
     for (std::size_t i = 0; i < conditions.items().size(); ++i) {
         const Json& type = conditions[i]["type"];
         if (!api::is_qualified_name(type.as_string()))
-            add(faults, rule_path(rule, "onPodConditions") + "[" + std::to_string(i) + "].type", type,
+            add(errors, rule_path(rule, "onPodConditions") + "[" + std::to_string(i) + "].type", type,
                 "must be the type of a condition, such as DisruptionTarget or example.com/TooSlow");
     }
 }
 
-void check_rules(const Json& runtime, const ActivePlugins& plugins, Faults& faults) {
+void check_rules(const Json& runtime, const ActivePlugins& plugins, KeyedErrors& errors) {
     const Json& policy = failure_policy_of(runtime);
     const auto& rules = policy["rules"].items();
     if (failure_rules_in_force(policy).size() > most_rules)
-        add(faults, rules_path, rules.size(),
+        add(errors, rules_path, rules.size(),
             "must have at most " + std::to_string(most_rules - 1) +
                 " items without one for the condition DisruptionTarget, which is added");
     const auto containers = container_names(runtime, plugins);
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        check_codes(rules[i]["onExitCodes"], i, containers, faults);
-        check_conditions(rules[i]["onPodConditions"], i, faults);
+        check_codes(rules[i]["onExitCodes"], i, containers, errors);
+        check_conditions(rules[i]["onPodConditions"], i, errors);
     }
 }
 
-// What a failure policy replaces where the template has another value.
+// Returns a warning about fields of the runtime's jobs that a failure policy overrules; empty if there are
+// none.
 std::string replaced_handling(const Json& runtime, std::string_view policy) {
     bool tries_again = false, restarts = false;
     for (const Json& job : jobs_of(runtime).items()) {
@@ -125,7 +126,7 @@ bool has_deadline(const Json& runtime) {
 }
 
 void policy_has_an_effect(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_create()) errors.append(failure_policy_faults(review.runtime, review.job));
+    if (review.is_create()) errors.append(job_failure_policy_errors(review.runtime, review.job));
 }
 
 void warn_of_unlimited_restarts(const ValidationContext& review, api::Warnings& warnings) {
@@ -137,7 +138,8 @@ void warn_of_unlimited_restarts(const ValidationContext& review, api::Warnings& 
     warnings.push_back("restarts after disruptions are unlimited: there is no deadline");
 }
 
-// Where the runtime has a policy, its author was warned.
+// Warns of the policy of a TrainJob only. The author of a policy in the runtime was warned when it was
+// written.
 void warn_of_replaced_handling(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_create() || review.is_denied || review.job.spec["failurePolicy"].is_null() ||
         !failure_policy_of(review.runtime).is_null())
@@ -160,12 +162,12 @@ constexpr Warner warners[] = {
 constinit const std::span<const Check> failure_policy_checks = checks;
 constinit const std::span<const Warner> failure_policy_warnings = warners;
 
-Faults faults_of_failure_policy(const Json& runtime, const ActivePlugins& plugins) {
-    Faults faults;
-    if (failure_policy_of(runtime).is_null()) return faults;
-    check_template(runtime["spec"]["template"]["spec"], faults);
-    check_rules(runtime, plugins, faults);
-    return faults;
+KeyedErrors runtime_failure_policy_errors(const Json& runtime, const ActivePlugins& plugins) {
+    KeyedErrors errors;
+    if (failure_policy_of(runtime).is_null()) return errors;
+    check_template(runtime["spec"]["template"]["spec"], errors);
+    check_rules(runtime, plugins, errors);
+    return errors;
 }
 
 std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime, const Pipeline& pipeline) {

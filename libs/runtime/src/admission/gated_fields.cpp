@@ -11,7 +11,8 @@ namespace {
 
 using api::Json;
 
-// `path` is below `spec`. What Gate::edits covers is a change and no field: see edit_rules.cpp.
+// A field that needs a gate; `path` is below `spec`. Gate::edits is for changes of any field: see
+// edit_rules.cpp.
 struct GatedField {
     Gate gate;
     std::string_view path;

@@ -1,10 +1,11 @@
-// What Kueue makes of a TrainJob, where that is not what is built. Kueue has Kubeflow Trainer's library
-// compiled in: facts from its pkg/runtime of v2.2 (Kueue 0.17 to 0.19) and v2.3.0 (Kueue's main).
+// Warnings about TrainJobs for which Kueue counts or builds something else than Signalbox. Kueue has Kubeflow
+// Trainer's library compiled in: facts from its pkg/runtime of v2.2 (Kueue 0.17 to 0.19) and v2.3.0 (Kueue's
+// main).
 #include <algorithm>
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "build/faults.hpp"
+#include "build/template_rules.hpp"
 #include "merge/strategic_merge.hpp"
 #include "resources/pod_requests.hpp"
 #include "resources/resources.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using api::Json;
 
-// Of the container that trains; nullopt: as in the template.
+// Returns the resources that Kueue counts for the container that trains; nullopt: those of the template.
 std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container,
                                      const ValidationContext& review) {
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
@@ -32,8 +33,8 @@ std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container,
     return merged ? std::optional(std::move(*merged)) : std::nullopt;
 }
 
-// Of a container's resources: what its Pod requests follows from these lists.
-bool says_the_same(const Json& left, const Json& right) {
+// Returns whether two containers have the same limits and requests, from which the requests of a Pod follow.
+bool has_same_resources(const Json& left, const Json& right) {
     return left["limits"] == right["limits"] && left["requests"] == right["requests"];
 }
 
@@ -78,7 +79,7 @@ void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnin
             ours = std::move(*merged);
         }
         const auto theirs = counted_by_kueue(job, (*node)["resources"], review);
-        if (says_the_same(ours ? *ours : (*node)["resources"], theirs ? *theirs : (*node)["resources"]))
+        if (has_same_resources(ours ? *ours : (*node)["resources"], theirs ? *theirs : (*node)["resources"]))
             continue;
         const ResourceList built = requests_with(pod_spec, ours ? &*ours : nullptr);
         const ResourceList counted = requests_with(pod_spec, theirs ? &*theirs : nullptr);

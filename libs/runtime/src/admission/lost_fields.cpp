@@ -7,7 +7,8 @@ namespace {
 
 using api::Json;
 
-// What a lossy client had lost would have been restored before.
+// Warns of fields that the client may have lost because it does not know them. What a client of
+// --lossy-clients loses is back already: default_train_job() has restored it.
 void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create()) return;
     const auto warn = [&warnings](const std::string& path, const std::vector<std::string>& lost) {

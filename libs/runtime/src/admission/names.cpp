@@ -9,17 +9,18 @@ namespace {
 
 using api::Json;
 
-// Of a name that becomes a Pod's host name: a DNS label.
+// The longest DNS label, as a Pod's host name is one.
 constexpr std::int64_t label = 63;
 // A Pod's name ends with a hyphen and five random characters.
 constexpr std::int64_t random_part = 6;
 
 std::int64_t length(std::string_view text) { return static_cast<std::int64_t>(text.size()); }
 
-// Of a number as it is written, with its sign.
+// Returns the number of characters of a number, with its sign.
 std::int64_t digits(std::int64_t number) { return length(std::to_string(number)); }
 
-// Of the largest index among so many; without any it is -1, as JobSet counts.
+// Returns the characters of the largest index of `count` items. Without items JobSet counts with the index
+// -1.
 std::int64_t last_index_digits(std::int64_t count) { return digits(std::max<std::int64_t>(count, 0) - 1); }
 
 // Without indices JobSet checks the names of Jobs only.

@@ -52,7 +52,7 @@ void managers_are_paths(const ValidationContext& review, FieldErrors& errors) {
 }
 
 void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors) {
-    // What must not change at all need not wait.
+    // A change of what runs is an error of immutable_after_creation, suspended or not; one error is enough.
     if (review.is_reviewed_as_new() || !review.patches_changed() || review.fixed_patches_changed()) return;
     const auto forbid = [&errors](std::string why) {
         errors.push_back({FieldErrorType::forbidden, "spec.runtimePatches", {}, std::move(why), {}});

@@ -13,8 +13,8 @@ bool has_changed(const ValidationContext& review) {
     return review.job.progress_annotations != before;
 }
 
-// What is stored counts as none if it has errors, and may stay. MultiKueue would try for ever to create a
-// copy that is refused.
+// Annotations that are stored with errors count as absent, and may stay. Copies by MultiKueue are not
+// checked: it would try for ever to create a copy that is refused.
 void progress_deadline_is_valid(const ValidationContext& review, FieldErrors& errors) {
     if (!has_changed(review) || review.job.is_multikueue_copy) return;
     errors.append(api::progress_deadline_errors(review.job.progress_annotations));

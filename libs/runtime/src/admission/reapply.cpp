@@ -13,13 +13,14 @@ namespace {
 using api::Json;
 using Managers = std::vector<std::string_view>;
 
-// Where a client-side apply notes the manifest, and the field managers of kubectl's and Argo CD's.
+// The annotation in which a client-side apply notes the manifest, and the field managers of such applies by
+// kubectl and Argo CD.
 constexpr std::string_view last_applied = "kubectl.kubernetes.io/last-applied-configuration";
 constexpr std::string_view appliers[] = {"kubectl-client-side-apply", "argocd-controller"};
 
 const Json& note_of(const Json& object) { return object["metadata"]["annotations"][last_applied]; }
 
-// Null if there is no manifest that can be read.
+// Returns the manifest that an apply noted; null if there is none that can be read.
 Json manifest_of(const Json& object) {
     auto manifest = api::parse_json(note_of(object).as_string());
     return manifest ? std::move(*manifest) : Json();
@@ -36,14 +37,15 @@ bool contains(const Managers& managers, std::string_view manager) {
     return std::find(managers.begin(), managers.end(), manager) != managers.end();
 }
 
-// Other tools that apply so have other names; a new note shows them.
+// Returns whether the write is a client-side apply. Other tools than those above have other field managers,
+// but leave a new note.
 bool is_client_side_apply(const Json& object, const Json& old_object, const Writer& writer) {
     return std::find(std::begin(appliers), std::end(appliers), writer.field_manager) != std::end(appliers) ||
            !(note_of(object) == note_of(old_object));
 }
 
-// Those of the manifest before, if this write applies a manifest; nullopt if it is another kind of write.
-// Whatever wrote another list than the manifest's meant it.
+// Returns the managers of patches in the manifest before, if this write applies a manifest; nullopt if it is
+// another kind of write, or writes another list of patches than its manifest has: then the list is meant.
 std::optional<std::set<std::string>> managers_applied_before(const Json& object, const Json& old_object,
                                                              const Writer& writer) {
     if (note_of(object).is_null() || !is_client_side_apply(object, old_object, writer)) return std::nullopt;
@@ -78,7 +80,7 @@ std::vector<Json> restore_entries(const Json& object, const Json& old_object, co
     const std::size_t none = operations.size();
     for (std::size_t i = 0; i < before.size(); ++i) {
         if (contains(now, before[i]) || !is_restored(before[i])) continue;
-        // Later entries win, so that it stays before those that followed it.
+        // Later entries win, so the restored one goes before those that followed it.
         const auto place = std::find_if(now.begin(), now.end(), [&](auto manager) {
             return std::find(before.begin() + static_cast<std::ptrdiff_t>(i), before.end(), manager) !=
                    before.end();

@@ -17,7 +17,7 @@ namespace {
 
 using Contents = std::map<std::string_view, const Json*>;
 
-// By manager, of which there is one of each; nullopt: the schema is going to refuse the list.
+// Returns the contents of patches by manager; nullopt if a manager has two patches, which the schema refuses.
 std::optional<Contents> contents_by_manager(const Json& patches) {
     Contents contents;
     for (const Json& patch : patches.items())
@@ -57,7 +57,7 @@ void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule) {
 
 RequiredInputs lookups_for(const Json& object, const Json& old_object) {
     const Json& spec = object["spec"];
-    // Nothing of the cluster will be asked about an object that cannot be any.
+    // A TrainJob of another shape is denied whatever the cluster has, so nothing is looked up.
     if (!check_train_job_shape(spec)) return {};
     const bool supported = is_supported(api::parse_runtime_ref(spec));
     if (is_harmless_update(object, old_object)) {

@@ -14,7 +14,7 @@ using merge::Field;
 using merge::Strategy;
 using merge::Type;
 
-// What types of clients may lack: the fields that are not in every release of Kubeflow Trainer from 2.2 on.
+// A field that the types of clients may lack, since not every release of Kubeflow Trainer from 2.2 on has it.
 struct UnknownField {
     std::string_view type;
     std::string_view name;
@@ -45,12 +45,13 @@ bool is_zero(const Json& value, bool quantity) {
            (value.is_number() && value.as_double() == 0.0);
 }
 
-// Whether Go's encoder may leave it out, or may write it for what is absent.
-bool says_nothing(std::string_view name, const Json& value, const Field* field, bool quantity) {
+// Returns whether Go's encoder may leave a member out for its value, or may write the value for an absent
+// member.
+bool is_omitted_by_go(std::string_view name, const Json& value, const Field* field, bool quantity) {
     const Strategy strategy = field ? field->strategy : Strategy::deep;
     if (value.is_null()) return true;
     if (value.is_array()) return value.empty();
-    // Of other objects `{}` is a pointer to a struct, which is kept, or a struct, which is always written.
+    // All other objects `{}` are a pointer to a struct, which is kept, or a struct, which is always written.
     if (value.is_object())
         return value.empty() &&
                (strategy == Strategy::literal_map || name == "metadata" || name == "resources");
@@ -68,13 +69,13 @@ public:
         };
         for (const auto& member : written.members())
             if (const Member m = of_value(member);
-                !stored.contains(m.name) && !says_nothing(m.name, member.value, m.field, m.quantity))
+                !stored.contains(m.name) && !is_omitted_by_go(m.name, member.value, m.field, m.quantity))
                 return false;
         for (const auto& member : stored.members()) {
             const Member m = of_value(member);
             const Json* there = written.find(m.name);
             if (there ? same(m, member.value, *there)
-                      : says_nothing(m.name, member.value, m.field, m.quantity))
+                      : is_omitted_by_go(m.name, member.value, m.field, m.quantity))
                 continue;
             if (there || !lossy_ || !may_be_unknown(type, m.name)) return false;
             if (lost_) lost_->emplace_back(m.name);
@@ -96,9 +97,9 @@ private:
         if (stored.is_object() && written.is_object())
             return is_map ? same_map(stored, written, of.quantity)
                           : same_members(stored, written, type, of.quantity);
-        const bool nothing = says_nothing(of.name, stored, of.field, of.quantity);
-        if (nothing || says_nothing(of.name, written, of.field, of.quantity))
-            return nothing && says_nothing(of.name, written, of.field, of.quantity);
+        const bool nothing = is_omitted_by_go(of.name, stored, of.field, of.quantity);
+        if (nothing || is_omitted_by_go(of.name, written, of.field, of.quantity))
+            return nothing && is_omitted_by_go(of.name, written, of.field, of.quantity);
         if (stored.is_array() && written.is_array())
             return std::equal(stored.items().begin(), stored.items().end(), written.items().begin(),
                               written.items().end(), [&](const Json& a, const Json& b) {

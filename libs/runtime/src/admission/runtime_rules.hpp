@@ -13,29 +13,28 @@
 /// The rules of runtimes that have a source of their own; validate_runtime.cpp calls them.
 namespace runtime {
 
-/// A fault of a runtime's failure policy. Those of TrainJobs: failure_policy_checks and
-/// failure_policy_warnings.
-struct FailurePolicyFault {
+/// An error of a runtime with the key by which it is found again in another state of the runtime. Positions
+/// in lists are not part of the key.
+struct KeyedError {
     api::FieldError error;
-    std::string job = {};   ///< the replicated job that it is of; empty: none
-    std::string what = {};  ///< with `job`, what it is about wherever that stands in its list
+    std::string job = {};   ///< the name of its replicated job; empty: none
+    std::string what = {};  ///< the member or the rule that it is about
 };
 
-/// Returns the errors: of fields of the template that the policy cannot be beside, and of rules from which no
-/// Job could be made.
-std::vector<FailurePolicyFault> faults_of_failure_policy(const api::Json& runtime,
-                                                         const ActivePlugins& plugins);
+/// Returns the errors of a runtime's failure policy: fields of the template that the policy cannot be beside,
+/// and rules from which no Job could be made. The rules of TrainJobs are failure_policy_checks and
+/// failure_policy_warnings.
+std::vector<KeyedError> runtime_failure_policy_errors(const api::Json& runtime, const ActivePlugins& plugins);
 
 /// Returns what the author of the policy may not expect.
 std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime, const Pipeline& pipeline);
 
-/// Fields of a runtime's `spec` that are there for the first time or with another value than in `old_spec`
-/// (null on CREATE), although the gate that each of them needs is off. What is stored stays as it is, and may
-/// be removed.
+/// Returns an error for each field of a runtime's `spec` that is new or has another value than in `old_spec`
+/// (null on CREATE), although its gate is off. Fields that are stored may stay, and may be removed.
 api::FieldErrors gated_runtime_fields(const api::Json& spec, const api::Json& old_spec, const Gates& gates);
 
-/// How many characters the name of a TrainJob may have, as far as the names of one replicated job's Pods go;
-/// none at all if it is less than one.
+/// Returns how many characters the name of a TrainJob may have so that the names of one replicated job's Pods
+/// are valid. Less than one: no name is short enough.
 std::int64_t longest_name_for(const api::Json& job, const PodSet& pods);
 
 }  // namespace runtime

@@ -1,11 +1,12 @@
-// Of `spec.trainer`: that something takes it, and that Pods can have it.
+// The rules of `spec.trainer`: the runtime has a job that takes each field, and Pods can have the image and
+// the resources.
 #include <algorithm>
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "api/quantity.hpp"
-#include "build/faults.hpp"
 #include "build/pod_sets.hpp"
+#include "build/trainer_errors.hpp"
 #include "resources/resources.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
@@ -66,7 +67,7 @@ constexpr Part numbers[] = {
 };
 
 void images_are_there(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) errors.append(image_faults(review.runtime, review.job));
+    if (review.is_reviewed_as_new()) errors.append(image_errors(review.runtime, review.job));
 }
 
 void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors) {
@@ -86,7 +87,7 @@ void resources_are_usable(const ValidationContext& review, api::FieldErrors& err
 }
 
 void limits_cover_requests(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) errors.append(limit_faults(review.runtime, review.job, review.plugins));
+    if (review.is_reviewed_as_new()) errors.append(limit_errors(review.runtime, review.job, review.plugins));
 }
 
 void warn_of_empty_image(const ValidationContext& review, api::Warnings& warnings) {
@@ -94,7 +95,8 @@ void warn_of_empty_image(const ValidationContext& review, api::Warnings& warning
         warnings.push_back("spec.trainer.image is empty and counts as unset: the runtime's image is used");
 }
 
-// Of resources without mlPolicy another warning tells.
+// Warns of numbers that no job takes. For `resourcesPerNode` without an mlPolicy, resources_without_policy
+// warns.
 void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_reviewed_as_new()) return;
     for (const auto& [field, is_taken] : numbers) {
@@ -105,8 +107,8 @@ void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warn
     }
 }
 
-// JobSet takes Jobs without Pods for completed ones. A runtime's 0 counts as 1, and a framework may refuse
-// it.
+// Warns of a TrainJob without nodes, since JobSet takes Jobs without Pods for completed ones. A 0 in the
+// runtime counts as 1, and a framework may refuse a 0.
 void warn_of_no_nodes(const ValidationContext& review, api::Warnings& warnings) {
     const Json& nodes = review.job.spec["trainer"]["numNodes"];
     if (!review.is_reviewed_as_new() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;
@@ -119,7 +121,8 @@ void warn_of_no_nodes(const ValidationContext& review, api::Warnings& warnings) 
         warnings.push_back("spec.trainer.numNodes is 0: no Pod trains, and the TrainJob ends as Complete");
 }
 
-// The likely text: 512m is half a byte and not 512 MiB, and 16 is 16 bytes and not 16 GiB.
+// Returns the text that is probably meant; empty if unknown. 512m is half a byte and not 512 MiB, and 16 is
+// 16 bytes and not 16 GiB.
 std::string meant_memory(std::string_view text) {
     const bool has_digits_only = text.find_first_not_of("0123456789") == text.npos;
     if (has_digits_only) return std::string(text) + "Gi";

@@ -7,8 +7,9 @@
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/run_policy.hpp"
-#include "build/faults.hpp"
 #include "build/pod_sets.hpp"
+#include "build/template_rules.hpp"
+#include "build/trainer_errors.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 #include "template/forbidden_fields.hpp"
@@ -23,19 +24,20 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-// Takes each error, with what tells whether the old object had it already: positions may have moved, so jobs
-// go by name. Of many errors nothing is kept but that.
-using Violated = std::function<void(FieldError error, std::string identity)>;
+// Takes an error and its identity. An error that the old object has, too, has the same identity there: it
+// names a job instead of the job's position, which may have changed. Of the errors of the old object only
+// identities are kept, since there may be many errors.
+using OnError = std::function<void(FieldError error, std::string identity)>;
 
-void add(const Violated& found, FieldError error, std::string_view job, std::string_view what) {
+void add(const OnError& found, FieldError error, std::string_view job, std::string_view what) {
     std::string identity = std::string(job) + "|" + std::string(what) + "|" + to_json(error.value);
     found(std::move(error), std::move(identity));
 }
 
-// It is a part of host names and of label values.
-void check_job_name(const Json& job, const PodSet& pods, const Violated& found) {
+// Checks that the job's name leaves room for the name of a TrainJob in the names of its Pods.
+void check_job_name(const Json& job, const PodSet& pods, const OnError& found) {
     const std::int64_t left = longest_name_for(job, pods);
-    if (!api::is_dns_label(pods.name) || left >= 1) return;  // of the former, validate_template() tells
+    if (!api::is_dns_label(pods.name) || left >= 1) return;  // validate_template() reports the former
     const std::string rule =
         "must be shorter by " + std::to_string(1 - left) +
         " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
@@ -55,7 +57,7 @@ Json names_of(const Json& list) {
     return names;
 }
 
-void check_job(const Json& job, std::size_t index, const Violated& found) {
+void check_job(const Json& job, std::size_t index, const OnError& found) {
     const std::string_view name = job["name"].as_string();
     const Json& replicas = job["replicas"];
     const std::string ancestor(job["template"]["metadata"]["labels"][api::ancestor_label].as_string());
@@ -80,11 +82,11 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
                    std::string(api::ancestor_label) + ": " + ancestor,
                {},
                Rule::role_container},
-              // Whatever containers there are instead.
+              // The same error, whatever containers there are instead.
               std::string(name) + "|container " + container);
 }
 
-void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
+void check_forbidden_fields(const Json& job_set_spec, const OnError& found) {
     for (const TemplateField& field : forbidden_fields(job_set_spec)) {
         const bool deadline = field.member == "activeDeadlineSeconds";
         add(found,
@@ -99,7 +101,7 @@ void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
     }
 }
 
-void check_deadlines(const Json& runtime, const Violated& found) {
+void check_deadlines(const Json& runtime, const OnError& found) {
     const api::RunPolicy policy = api::run_policy_of(runtime);
     const auto& usual = policy.active_deadline_seconds;
     const auto& most = policy.max_active_deadline_seconds;
@@ -114,13 +116,14 @@ void check_deadlines(const Json& runtime, const Violated& found) {
             {}, "deadlines|" + std::to_string(*most));
 }
 
-void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const Violated& found) {
-    for (FailurePolicyFault& fault : faults_of_failure_policy(runtime, plugins))
-        add(found, std::move(fault.error), fault.job, fault.what);
+void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const OnError& found) {
+    for (KeyedError& keyed : runtime_failure_policy_errors(runtime, plugins))
+        add(found, std::move(keyed.error), keyed.job, keyed.what);
 }
 
-// Returns how many more errors there are of which nothing is known but their number.
-std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
+// Calls `found` with each error of a runtime. Returns how many further errors there are, of which only the
+// number is known.
+std::size_t for_each_error(const Json& runtime, const Pipeline& pipeline, const OnError& found) {
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const auto& jobs = job_set_spec["replicatedJobs"].items();
     const ActivePlugins plugins(pipeline, runtime);
@@ -130,14 +133,15 @@ std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, co
     check_deadlines(runtime, found);
     check_failure_policy(runtime, plugins, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
-    FieldErrors faults = validate_template(runtime, plugins);
-    for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, faults);
-    name_rule(faults, 0, Rule::template_unbuildable);
-    for (const FieldError& fault : faults) add(found, fault, {}, fault.detail);
-    return faults.more();
+    FieldErrors errors = validate_template(runtime, plugins);
+    for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, errors);
+    name_rule(errors, 0, Rule::template_unbuildable);
+    for (const FieldError& error : errors) add(found, error, {}, error.detail);
+    return errors.more();
 }
 
-// Such a deadline is allowed, but may not do what its author expects.
+// Returns the deadlines of Pods, by job. They are allowed, but may not do what the author of the runtime
+// expects.
 std::vector<std::string> pod_deadlines(const Json& runtime) {
     std::vector<std::string> found;
     for (const Json& job : runtime["spec"]["template"]["spec"]["replicatedJobs"].items())
@@ -147,24 +151,25 @@ std::vector<std::string> pod_deadlines(const Json& runtime) {
     return found;
 }
 
-// No error: a TrainJob may put its quantities right.
+// Returns a warning for each resource that no Pod can have. It is no error, since a TrainJob may replace the
+// quantity.
 std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pipeline) {
     std::set<std::string> found;
-    for (FieldError& fault : unusable_resources(runtime, api::TrainJob(), ActivePlugins(pipeline, runtime)))
-        found.insert(std::move(fault.detail));
+    for (FieldError& error : unusable_resources(runtime, api::TrainJob(), ActivePlugins(pipeline, runtime)))
+        found.insert(std::move(error.detail));
     return found;
 }
 
 constexpr std::string_view ttl = "ttlSecondsAfterFinished";
 
-// The two places for one value; empty unless they say different things.
+// Returns both values of the TTL, which a runtime can have in two places, if they differ; else an empty text.
 std::string differing_ttls(const Json& runtime) {
     const Json& one = runtime["spec"]["runPolicy"][ttl];
     const Json& other = runtime["spec"][ttl];
     return one.is_null() || other.is_null() || one == other ? "" : to_json(one) + "|" + to_json(other);
 }
 
-// Of an UPDATE by which TrainJobs get another time to live than those before.
+// Returns the warning about an UPDATE that gives new TrainJobs another TTL; empty for any other.
 std::string warning_of_ttl(const Json& object, const Json& before) {
     const auto now = api::run_policy_of(object).ttl_seconds_after_finished;
     if (before.is_null() || !now || now == api::run_policy_of(before).ttl_seconds_after_finished) return {};
@@ -182,6 +187,13 @@ std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, con
     return now;
 }
 
+api::Warnings warnings_of_plugins(const Json& runtime, const Pipeline& pipeline) {
+    const ActivePlugins plugins(pipeline, runtime);
+    api::Warnings found;
+    for (const Plugin* plugin : plugins) plugin->add_runtime_warnings(runtime, plugins, found);
+    return found;
+}
+
 }  // namespace
 
 ValidationResult validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline,
@@ -195,12 +207,12 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
     const Json nothing;
     const Json& before = check_runtime_shape(old_object, pipeline) ? old_object : nothing;
     std::set<std::string> known;
-    const std::size_t unknown = for_each_violation(
-        before, pipeline,
-        [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
+    const std::size_t unknown =
+        for_each_error(before, pipeline,
+                       [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
     const std::size_t more =
-        for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
-            // Where the old object had more than can be identified, an error is taken for one of those.
+        for_each_error(object, pipeline, [&](FieldError error, const std::string& identity) {
+            // If the old object had errors without an identity, each error is taken for one of those.
             if (!known.contains(identity) && unknown == 0) result.errors.push_back(std::move(error));
         });
     if (unknown == 0) result.errors.leave_out(more);
@@ -231,9 +243,10 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
-    if (std::string text = exclusive_gang_warning(object, ActivePlugins(pipeline, object));
-        text != exclusive_gang_warning(before, ActivePlugins(pipeline, before)) && !text.empty())
-        warn(Rule::exclusive_gang, std::move(text));
+    const api::Warnings known_warnings = warnings_of_plugins(before, pipeline);
+    for (const api::Warning& warning : warnings_of_plugins(object, pipeline))
+        if (std::find(known_warnings.begin(), known_warnings.end(), warning) == known_warnings.end())
+            result.warnings.push_back(warning);
     return result;
 }
 

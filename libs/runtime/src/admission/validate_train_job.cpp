@@ -3,7 +3,7 @@
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
-#include "build/merged_template.hpp"
+#include "build/steps.hpp"
 #include "runtime/plugin.hpp"
 #include "template/limits.hpp"
 #include "template/shape.hpp"
@@ -17,14 +17,13 @@ using api::Json;
 
 const Json nothing;
 
-// In the order in which errors are reported.
+// The rules, in the order in which their errors are reported.
 constexpr const std::span<const Check>* checks[] = {
     &name_checks, &patch_checks,   &deadline_checks,       &claim_checks,   &gate_checks,
     &edit_checks, &trainer_checks, &failure_policy_checks, &progress_checks};
 constexpr const std::span<const Warner>* warnings[] = {
-    &runtime_warnings,    &trainer_warnings,       &subdomain_warnings, &kueue_warnings,
-    &lost_field_warnings, &time_warnings,          &claim_warnings,     &failure_policy_warnings,
-    &progress_warnings,   &exclusive_gang_warnings};
+    &runtime_warnings, &trainer_warnings, &subdomain_warnings,      &kueue_warnings,   &lost_field_warnings,
+    &time_warnings,    &claim_warnings,   &failure_policy_warnings, &progress_warnings};
 
 enum class Asked { all, of_every_update };
 
@@ -39,7 +38,7 @@ std::string question(const RuntimeSuggestion& meant, const api::RuntimeRef& ref)
     return "; did you mean the " + meant.kind + " of that name? Then set spec.runtimeRef.kind";
 }
 
-// `runtime_ref`, `runtime_exists`: an error if there is no runtime to go on with.
+// Checks the rules `runtime_ref` and `runtime_exists`: adds an error if there is no runtime to go on with.
 void find_runtime(const api::TrainJob& job, const Json* runtime, const RuntimeSuggestion& meant,
                   FieldErrors& errors) {
     const api::RuntimeRef& ref = job.runtime_ref;
@@ -81,6 +80,15 @@ void warn(const ValidationContext& review, Asked asked, api::Warnings& found) {
             if (has_input(review, each.input)) each.add(review, found);
             found.name_rule(before, each.rule);
         }
+}
+
+void add_warnings_of_plugins(const ValidationContext& review, api::Warnings& found) {
+    if (!has_input(review, RuleInput::merged_template) || !review.is_reviewed_as_new()) return;
+    const ValidationInputs inputs = {.job = review.job,
+                                     .runtime = review.runtime,
+                                     .merged_spec = review.merged_spec,
+                                     .plugins = review.plugins};
+    for (const Plugin* plugin : review.plugins) plugin->add_warnings(inputs, found);
 }
 
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
@@ -192,6 +200,7 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
         }
     context.is_denied = !result.errors.empty();
     warn(context, Asked::all, result.warnings);
+    add_warnings_of_plugins(context, result.warnings);
     return result;
 }
 

@@ -28,32 +28,33 @@ struct ValidationContext {
     bool is_denied = false;  ///< known to warnings: errors were found
 
     bool is_create() const { return old_job == nullptr; }
-    /// What is asked of new TrainJobs alone is asked of this one: it is new, or may be changed in any way.
+    /// Returns whether rules for new TrainJobs apply: the TrainJob is new, or may be changed in any way.
     bool is_reviewed_as_new() const { return is_create() || (gates.has(Gate::edits) && may_be_corrected()); }
-    /// An UPDATE of a TrainJob that never had a JobSet, since something kept it from being created.
+    /// Returns whether this is an UPDATE of a TrainJob that never had a JobSet, since an error prevented
+    /// that.
     bool may_be_corrected() const;
     bool patches_changed() const;
-    /// Of an UPDATE: the patches say something else about what runs.
+    /// Returns whether the patches of an UPDATE say something else about what runs.
     bool fixed_patches_changed() const;
 };
 
-/// Whether two lists of runtime patches differ in more than order and time stamps.
+/// Returns whether two lists of runtime patches differ in more than order and time stamps.
 bool patches_differ(const api::Json& left, const api::Json& right);
 
-/// An UPDATE that must pass whatever has become of the runtime: the object is being deleted, or nothing but
-/// `suspend` and its time to live change in its spec.
+/// Returns whether an UPDATE must pass whatever has become of the runtime: the object is being deleted, or
+/// nothing but `suspend` and the time to live change in its spec.
 bool is_harmless_update(const api::Json& object, const api::Json& old_object);
 
-/// Says of the errors from position `begin` on which rule they are of, unless they say so themselves.
+/// Sets the rule of each error from position `begin` on that has none yet.
 void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule);
 
-/// What a check looks at besides the TrainJob itself.
+/// The input that a check reads besides the TrainJob itself.
 enum class RuleInput { job, runtime, merged_template };
 
 /// A rule with the function that adds its errors, or its warnings.
 template <class Found>
 struct CheckOf {
-    Rule rule;  ///< of errors that say no other
+    Rule rule;  ///< of errors and warnings without one
     void (*add)(const ValidationContext&, Found&);
     RuleInput input;
     bool of_every_update = false;  ///< also of updates that must pass: see is_harmless_update()
@@ -65,17 +66,13 @@ using Warner = CheckOf<api::Warnings>;
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
     edit_checks, trainer_checks, failure_policy_checks, progress_checks;
 extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
-    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings,
-    exclusive_gang_warnings;
+    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings;
 
-/// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
+/// Returns the name that a runtime gives to the headless Service of each JobSet; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);
 std::string subdomain_warning(std::string_view where);
 
-/// Of a runtime whose gang scheduler waits for Pods that JobSet creates later; empty for any other.
-std::string exclusive_gang_warning(const api::Json& runtime, const ActivePlugins& plugins);
-
-/// Of a runtime labelled as deprecated.
+/// Returns whether a runtime is labelled as deprecated.
 bool is_deprecated(const api::Json& runtime);
 std::string deprecation_warning(std::string_view kind, std::string_view name);
 

@@ -33,11 +33,12 @@ bool same_scalar(const Json& left, const Json& right, bool quantity) {
     return quantity && is_same_quantity(left, right);
 }
 
-// Returns whether it is null, an empty list, or a plain object with such members only.
-bool says_nothing(std::string_view name, const Json& value) {
+// Returns whether a value means the same as an absent one: null, an empty list, or a plain object with such
+// members only.
+bool is_like_absent(std::string_view name, const Json& value) {
     if (value.is_object())
         return is_plain(name) && std::all_of(value.members().begin(), value.members().end(),
-                                             [](const auto& m) { return says_nothing(m.key, m.value); });
+                                             [](const auto& m) { return is_like_absent(m.key, m.value); });
     return value.is_null() || (value.is_array() && value.empty());
 }
 
@@ -82,7 +83,7 @@ bool equivalent_members(const Json& left, const Json& right, bool quantities, Na
         return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
             if (std::find(but_for.begin(), but_for.end(), member.key) != but_for.end()) return true;
             const Json* other = b.find(member.key);
-            if (!other) return says_nothing(member.key, member.value);
+            if (!other) return is_like_absent(member.key, member.value);
             return !values ||
                    equivalent(member.key, member.value, *other, quantities || holds_quantities(member.key));
         });
@@ -98,8 +99,8 @@ bool equivalent(std::string_view name, const Json& left, const Json& right, bool
         return std::equal(left.items().begin(), left.items().end(), right.items().begin(),
                           right.items().end(),
                           [](const Json& a, const Json& b) { return equivalent({}, a, b, false); });
-    if (says_nothing(name, left) || says_nothing(name, right))
-        return says_nothing(name, left) && says_nothing(name, right);
+    if (is_like_absent(name, left) || is_like_absent(name, right))
+        return is_like_absent(name, left) && is_like_absent(name, right);
     return same_scalar(left, right, quantity);
 }
 

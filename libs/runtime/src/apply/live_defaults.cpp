@@ -9,8 +9,8 @@ namespace {
 
 using api::Json;
 
-// Of JobSet 0.12: fields with the rule "self == oldSelf". `replicatedJobs` may change in part, and is merged
-// item by item.
+// The fields of JobSet 0.12 with the rule "self == oldSelf". `replicatedJobs` may change in part, and is
+// merged item by item.
 constexpr const char* immutable_fields[] = {"failurePolicy", "network", "startupPolicy", "successPolicy",
                                             "volumeClaimPolicies"};
 
@@ -24,7 +24,7 @@ Json filled_in(const Json& field, const Json& stored) {
     return Json(Json::Object(std::move(filled)));
 }
 
-// Called below `path`, where `live` does not contain `wanted`.
+// Returns the path of the first difference. `path` is the one of `wanted`, which `live` does not contain.
 std::string first_difference(const Json& wanted, const Json& live, std::string path) {
     if (wanted.is_object() && live.is_object())
         for (const auto& [key, value] : wanted.members())

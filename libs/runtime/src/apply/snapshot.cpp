@@ -23,12 +23,12 @@ std::string_view group_of(std::string_view api_version) {
     return slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
 }
 
-// A tenant can put any text into a ConfigMap, and reading YAML takes a hundred times the memory and the time
-// of JSON. Usual runtimes have less than a tenth of this.
+// The limits of YAML in a snapshot. A tenant can put any text into a ConfigMap, and reading YAML takes a
+// hundred times the memory and the time of JSON. Usual runtimes have less than a tenth of this.
 constexpr std::size_t longest_yaml = 256 * 1024;
 constexpr std::size_t most_tokens = 200'000;
 
-// Our snapshots are JSON objects; the original's are YAML maps in block style.
+// Reads a snapshot. Ours are JSON objects; those of Kubeflow Trainer are YAML maps in block style.
 api::Result<Json> parse(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     const bool is_json = first != text.npos && text[first] == '{';
@@ -47,14 +47,14 @@ void keep_only(Json& object, std::initializer_list<std::string_view> names) {
     });
 }
 
-// Fields that the schema lacks may have any value, as large as a ConfigMap.
+// Removes fields that the schema lacks, which may have any value, as large as a ConfigMap.
 void keep_what_runtimes_have(Json& runtime) {
     keep_only(runtime, {"apiVersion", "kind", "metadata", "spec"});
     if (Json* spec = runtime.find("spec"); spec && spec->is_object())
         keep_only(*spec, {"mlPolicy", "podGroupPolicy", "runPolicy", "template", "ttlSecondsAfterFinished"});
 }
 
-// Most runtimes are stored unchanged.
+// Returns whether a runtime is stored unchanged, as most are.
 bool is_complete(const Json& runtime) {
     return !runtime["apiVersion"].as_string().empty() && !runtime["kind"].as_string().empty() &&
            !runtime["metadata"].contains("managedFields");

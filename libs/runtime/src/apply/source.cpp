@@ -1,4 +1,4 @@
-#include "runtime/source.hpp"
+#include "runtime/applied_hash.hpp"
 
 #include <algorithm>
 
@@ -11,25 +11,26 @@ namespace {
 
 using api::Json;
 
-// Returns whether it is null, "", or a list or an object of such values.
-bool says_nothing(const Json& value) {
+// Returns whether a value is null, "", or a list or an object of such values.
+bool is_empty_tree(const Json& value) {
     const auto& items = value.items();
     const auto& members = value.members();
     if (value.is_object())
         return std::all_of(members.begin(), members.end(),
-                           [](const auto& member) { return says_nothing(member.value); });
-    if (value.is_array()) return std::all_of(items.begin(), items.end(), says_nothing);
+                           [](const auto& member) { return is_empty_tree(member.value); });
+    if (value.is_array()) return std::all_of(items.begin(), items.end(), is_empty_tree);
     return value.empty();
 }
 
 // Returns whether a patch of a replicated job has nothing but its name.
-bool says_nothing_of_it(const Json& job) {
+bool has_only_name(const Json& job) {
     const auto& members = job.members();
-    return std::all_of(members.begin(), members.end(),
-                       [](const auto& member) { return member.key == "name" || says_nothing(member.value); });
+    return std::all_of(members.begin(), members.end(), [](const auto& member) {
+        return member.key == "name" || is_empty_tree(member.value);
+    });
 }
 
-// Returns it without the fields that may change in a suspended JobSet: see fixed_part(). Queues set and
+// Returns patches without the fields that may change in a suspended JobSet: see fixed_part(). Queues set and
 // remove these as they admit and evict.
 Json fixed_patches(const Json& patches) {
     Json fixed = Json::array();
@@ -41,10 +42,10 @@ Json fixed_patches(const Json& patches) {
             Json* jobs = job_set_spec ? job_set_spec->find("replicatedJobs") : nullptr;
             if (jobs && jobs->is_array()) {
                 for (Json& job : jobs->items()) erase_open_fields(job);
-                std::erase_if(jobs->items(), says_nothing_of_it);
+                std::erase_if(jobs->items(), has_only_name);
             }
         }
-        if (!says_nothing(spec))
+        if (!is_empty_tree(spec))
             fixed.push_back(
                 Json::object({{"manager", patch["manager"]}, {"trainingRuntimeSpec", std::move(spec)}}));
     }
@@ -53,7 +54,7 @@ Json fixed_patches(const Json& patches) {
 
 }  // namespace
 
-// Of the observed objects, ours follow from the other inputs, so only the others count.
+// Observed objects that the TrainJob controls follow from the other inputs, so only the other objects count.
 std::string source_of(const Inputs& inputs) {
     std::uint64_t hash = api::fnv1a(to_json(inputs.runtime["spec"]));
     const auto add = [&hash](std::string_view name, const api::Json& value) {

@@ -5,10 +5,10 @@
 #include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
-#include "build/faults.hpp"
-#include "build/merged_template.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
+#include "build/template_rules.hpp"
+#include "build/trainer_errors.hpp"
 #include "resources/claims.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
@@ -32,9 +32,9 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
     for (const api::FieldErrors& errors :
          {validate_template(inputs.runtime, plugins),
           check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build),
-          image_faults(inputs.runtime, inputs.job), unusable_resources(inputs.runtime, inputs.job, plugins),
-          limit_faults(inputs.runtime, inputs.job, plugins),
-          failure_policy_faults(inputs.runtime, inputs.job)})
+          image_errors(inputs.runtime, inputs.job), unusable_resources(inputs.runtime, inputs.job, plugins),
+          limit_errors(inputs.runtime, inputs.job, plugins),
+          job_failure_policy_errors(inputs.runtime, inputs.job)})
         if (!errors.empty()) return to_error(errors.front());
     return {};
 }
@@ -51,19 +51,19 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
         Json* node = info.container(pods, api::node_container);
         const Json& job = std::as_const(info.spec)["replicatedJobs"][pods.index];
         if (!node || !info.plugins.gets_resources_per_node(job)) continue;
-        if (const auto faults = claim_faults_of_trainer(job, per_node); !faults.empty())
-            return to_error(faults.front());
+        if (const auto errors = claim_errors_of_trainer(job, per_node); !errors.empty())
+            return to_error(errors.front());
         auto merged = merged_resources(std::as_const(*node)["resources"], per_node);
         if (!merged) return merged.error();
         if (!merged->empty()) (*node)["resources"] = std::move(*merged);
     }
     // A container that refers to a missing claim would never get a Pod.
-    auto faults = validate_claims(info.spec);
-    if (faults.empty()) return {};
+    auto errors = validate_claims(info.spec);
+    if (errors.empty()) return {};
     const ClaimPlaces places(inputs.job.spec["runtimePatches"]);
-    if (auto place = places.find(faults.front().value.as_string()); !place.empty())
-        faults.front().field = std::move(place);
-    return to_error(faults.front());
+    if (auto place = places.find(errors.front().value.as_string()); !place.empty())
+        errors.front().field = std::move(place);
+    return to_error(errors.front());
 }
 
 void note_forbidden_fields(const Inputs& inputs, Built& built) {

@@ -17,13 +17,14 @@ bool names_disruptions(const Json& rule) {
                        [](const Json& each) { return each["type"].as_string() == disruption; });
 }
 
-// Preemption, eviction, a node or device that goes: the program has not failed.
+// Returns the rule for preemption, eviction, and a node or device that goes: the program has not failed.
 Json rule_for_disruptions() {
     return Json::object({{"action", "RestartTrainJobAndIgnoreMaxRestarts"},
                          {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
 }
 
-// Jobs with a podFailurePolicy replace a Pod once it has failed, and no sooner.
+// Returns whether a member decides about failures. `podReplacementPolicy: Failed` decides nothing: Jobs with
+// a podFailurePolicy replace a Pod once it has failed, and no sooner.
 bool decides(std::string_view member, const Json& value) {
     return !value.is_null() && !(member == "podReplacementPolicy" && value == "Failed");
 }
@@ -59,7 +60,7 @@ std::vector<TemplateField> failure_handling(const Json& job_set_spec) {
     return found;
 }
 
-api::FieldErrors failure_policy_faults(const Json& runtime, const api::TrainJob& job) {
+api::FieldErrors job_failure_policy_errors(const Json& runtime, const api::TrainJob& job) {
     api::FieldErrors errors;
     if (job.spec["failurePolicy"].is_null()) return errors;
     const auto deciding = failure_handling(runtime["spec"]["template"]["spec"]);

@@ -25,6 +25,6 @@ std::vector<TemplateField> failure_handling(const api::Json& job_set_spec);
 
 /// Returns an error if the TrainJob has a failure policy, and the template of the runtime decides about
 /// failures.
-api::FieldErrors failure_policy_faults(const api::Json& runtime, const api::TrainJob& job);
+api::FieldErrors job_failure_policy_errors(const api::Json& runtime, const api::TrainJob& job);
 
 }  // namespace runtime

@@ -1,6 +1,5 @@
-#include "build/merged_template.hpp"
-
 #include "api/names.hpp"
+#include "build/steps.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
 

@@ -11,7 +11,7 @@ using api::Json;
 
 std::int64_t at_least_one(const Json& count) { return std::max<std::int64_t>(1, count.int_or(1)); }
 
-// The number without the TrainJob; at least one.
+// Returns the number of Pods by the runtime alone; at least one.
 std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, const Json& ml_policy) {
     if (ancestor == api::ancestor_trainer && ml_policy.is_object())
         return nodes_that_train(ml_policy, std::nullopt);

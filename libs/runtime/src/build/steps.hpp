@@ -1,9 +1,17 @@
 #pragma once
+#include "runtime/active_plugins.hpp"
 #include "runtime/info.hpp"
+#include "template/template.hpp"
 
-/// The last steps before the JobSet is complete. They run after every plugin's, so that the user's settings
-/// take precedence.
+/// The steps of a build that no plugin does. The first one is merged_template(). The others run after every
+/// plugin's, so that the user's settings take precedence.
 namespace runtime {
+
+/// Returns patched_template() with `spec.trainer.resourceClaimsPerNode` in the Pods that get
+/// `resourcesPerNode`: claims of the Pod, which replace claims of the same name, and in the container "node"
+/// a reference to each claim that it does not refer to yet.
+api::Result<Template> merged_template(const api::Json& runtime, const api::Json& train_job_spec,
+                                      const ActivePlugins& plugins);
 
 /// Applies `spec.trainer`: image, command, args and environment of the node container.
 void configure_trainer(Info& info);

@@ -1,4 +1,4 @@
-#include "build/faults.hpp"
+#include "build/template_rules.hpp"
 
 #include <algorithm>
 #include <set>
@@ -16,8 +16,8 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-// JobSet accepts any, and its Jobs then never get Pods. No schema admits two of one name, but a snapshot may
-// have thousands, each of which would get all settings of the TrainJob.
+// JobSet accepts any name of a job, but a Job with an invalid one never gets Pods. No schema admits two jobs
+// of one name, but a snapshot may have thousands, each of which would get all settings of the TrainJob.
 void check_job_names(const Json& jobs, FieldErrors& errors) {
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < jobs.items().size(); ++i) {

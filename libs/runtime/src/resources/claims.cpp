@@ -28,7 +28,7 @@ void check_references(const Json& claims, const Json& pod_spec, api::NamedItems&
     }
 }
 
-// No claim has this name.
+// Returns whether a field names no claim.
 bool is_none(const Json& name) { return name.is_null() || name == ""; }
 
 void check_pod(const Json& pod_spec, const std::string& path, FieldErrors& errors) {
@@ -55,7 +55,7 @@ FieldErrors validate_claims(const Json& job_set_spec) {
     return errors;
 }
 
-FieldErrors claim_faults_of_trainer(const Json& job, const Json& per_node) {
+FieldErrors claim_errors_of_trainer(const Json& job, const Json& per_node) {
     FieldErrors errors;
     api::NamedItems of_pod;
     check_references(per_node["claims"], pod_spec_of(job), of_pod, "spec.trainer.resourcesPerNode", errors);

@@ -15,7 +15,7 @@ api::FieldErrors validate_claims(const api::Json& job_set_spec);
 
 /// Adds the same errors for claims of `spec.trainer.resourcesPerNode` that the container "node" of `job`
 /// gets; paths are those of the TrainJob.
-api::FieldErrors claim_faults_of_trainer(const api::Json& job, const api::Json& per_node);
+api::FieldErrors claim_errors_of_trainer(const api::Json& job, const api::Json& per_node);
 
 /// Finds the patch of a TrainJob that has a claim, or else a reference to one, so that the error of a merged
 /// template can name it. The last patch counts, and its first place. The patches must outlive it.

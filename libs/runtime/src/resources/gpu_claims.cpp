@@ -25,7 +25,8 @@ const Json nothing;
 constexpr std::size_t most_sources = 32;
 constexpr std::size_t most_classes = 64;
 
-// Results of the allocation, which the number can do without.
+// Returns the need of an object about devices. If the object may not be read, the number of GPUs is unknown,
+// and the build goes on.
 Need need_of(const api::Resource& resource, std::string_view ns, std::string_view name) {
     return {.resource = resource, .key = {std::string(ns), std::string(name)}, .optional = true};
 }
@@ -57,7 +58,8 @@ References references(const CountedResources& counted, const std::string& ns) {
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
         const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
-        // From `resourcesPerNode`, which another job gets: that job is counted already.
+        // The reference is one of `resourcesPerNode`, which another job gets, too: that job is counted
+        // already.
         if (!claim) return {.why_not = "claim \"" + std::string(name) + "\": their Pod has no such claim"};
         const auto existing = (*claim)["resourceClaimName"].as_string();
         const auto made = (*claim)["resourceClaimTemplateName"].as_string();
@@ -85,7 +87,7 @@ public:
                                 &object);
     }
 
-    // nullptr: it does not exist, or cannot be read.
+    // Returns the object; nullptr if it does not exist, or cannot be read.
     const Json* find(const Need& need) const {
         const auto at = by_key_.find(Key(need.resource.kind, need.key.ns, need.key.name));
         return at == by_key_.end() ? nullptr : at->second;
@@ -101,8 +103,8 @@ const Json& devices_of(const Json& source) {
     return (source["kind"].as_string() == "ResourceClaim" ? spec : spec["spec"])["devices"];
 }
 
-// Calls visit() with the parts of a request that have a class, a mode and a count: itself, or each of its
-// alternatives.
+// Returns the parts of a request that have a class, a mode and a count: its alternatives, or the one exact
+// request.
 std::vector<const Json*> alternatives(const Json& request) {
     std::vector<const Json*> found;
     for (const Json& entry : request["firstAvailable"].items()) found.push_back(&entry);
@@ -116,7 +118,7 @@ bool contains_gpu(std::string_view text) {
                        [](char a, char b) { return api::to_lower(a) == b; }) != text.end();
 }
 
-// A class of parts of GPUs, such as mig.nvidia.com.
+// Returns whether a class is one of parts of GPUs, such as mig.nvidia.com.
 bool is_of_gpu_parts(std::string_view class_name) { return class_name.starts_with("mig."); }
 
 // Returns the classes of which neither their own names nor those of the requests show whether they are of
@@ -138,7 +140,7 @@ std::set<std::string> unclear_classes(const CountedResources& counted, const Ref
 
 bool is_monitoring(const Json& request) { return request["exactly"]["adminAccess"].bool_or(false); }
 
-// Either a number, or why there is none.
+// A number of GPUs, or the reason why it is unknown.
 struct Number {
     std::int64_t count = 0;
     std::string why = {};
@@ -169,14 +171,15 @@ public:
         }
     }
 
-    // Devices of the resource deviceclass.resource.kubernetes.io/<class>.
+    // Adds devices of the resource deviceclass.resource.kubernetes.io/<class>.
     void add_devices(const std::string& class_name, std::int64_t count) {
         Number number = is_gpu(class_name, {});
         number.count *= count;
         add("resources of class \"" + class_name + "\"", number);
     }
 
-    // A process sees one part of a GPU at most, however many there are.
+    // Returns the sum. Parts of GPUs count as one GPU if there are no others: a process sees one part at
+    // most, however many there are.
     GpuCount take(bool has_parts) && {
         if (sum_.known && sum_.count == 0 && (has_parts || has_parts_)) sum_.count = 1;
         return std::move(sum_);
@@ -220,7 +223,7 @@ private:
         return {.count = count > 0 ? count : 1};
     }
 
-    // Counts by the spec of a claim.
+    // Returns the number by the spec of a claim.
     Number requested(const Json& request) {
         if (is_monitoring(request)) return {};
         const auto entries = alternatives(request);
@@ -238,7 +241,7 @@ private:
         return first;
     }
 
-    // Counts by the allocation: a result names its request, with the chosen alternative.
+    // Returns the number by the allocation: a result names its request, with the chosen alternative.
     Number allocated(const Json& request, const Json& results) {
         if (is_monitoring(request)) return {};
         const std::string name(request["name"].as_string());

@@ -15,7 +15,8 @@ void raise(ResourceList& most, const ResourceList& other) {
     for (const auto& [name, quantity] : other) most[name] = std::max(most[name], quantity);
 }
 
-// No node has as many kinds. All requests of a Pod are added up for each of its containers.
+// The maximum number of kinds of resources. No node has as many. All requests of a Pod are added up for each
+// of its containers.
 constexpr std::size_t most_kinds = 128;
 
 api::Error too_many(const std::string& path) {
@@ -23,7 +24,7 @@ api::Error too_many(const std::string& path) {
         path, "the Pods of a gang ask for " + std::to_string(most_kinds) + " kinds of resources at most");
 }
 
-// Values in `into` stay.
+// Adds the quantities of a list to `into`, whose own values stay.
 api::Result<> read(const Json& list, const std::string& path, ResourceList& into) {
     if (list.members().size() > most_kinds) return too_many(path);
     for (const auto& [name, value] : list.members()) {
@@ -45,7 +46,7 @@ api::Result<ResourceList> container_requests(const Json& container, const std::s
     return requests;
 }
 
-// The resources that can be set for a whole Pod.
+// Returns whether the resource can be set for a whole Pod.
 bool is_of_pod(std::string_view name) {
     return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
 }
@@ -55,7 +56,7 @@ api::Result<> apply_pod_level(const Json& resources, ResourceList& requests) {
     if (auto done = read(resources["requests"], "resources.requests", own); !done) return done;
     for (const auto& [name, quantity] : own)
         if (is_of_pod(name)) requests[name] = quantity;
-    // As for a container: without a request the limit counts.
+    // A limit without a request counts as the request, as it does in a container.
     ResourceList limits;
     if (auto done = read(resources["limits"], "resources.limits", limits); !done) return done;
     for (const auto& [name, quantity] : limits)
@@ -75,7 +76,7 @@ ResourceList default_requests(const std::vector<Json>& observed) {
     for (const auto& [name, range] : ranges)
         for (const Json& limit : (*range)["spec"]["limits"].items()) {
             if (limit["type"].as_string() != "Container") continue;
-            // One above the limit is enough for a refusal.
+            // One kind above the limit is enough for the error of too_many().
             for (const auto& [resource, value] : limit["defaultRequest"].members())
                 if (const auto quantity = api::parse_quantity(value);
                     quantity && requests.size() <= most_kinds)

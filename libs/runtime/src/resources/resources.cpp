@@ -17,8 +17,8 @@ using api::Json;
 
 constexpr std::string_view of_class = "deviceclass.resource.kubernetes.io/";
 
-// As in Kubernetes: a name with a domain other than kubernetes.io. The API server accepts the prefix of
-// DRA-backed resources for extended ones too.
+// Returns whether Kubernetes takes a name for an extended resource: it has a domain other than kubernetes.io.
+// The API server accepts the prefix of DRA-backed resources for extended ones too.
 bool is_extended(std::string_view name) {
     if (name.starts_with(of_class)) return true;
     return name.find('/') != name.npos && name.find("kubernetes.io/") == name.npos;

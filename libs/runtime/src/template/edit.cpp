@@ -21,8 +21,8 @@ void upsert_by(Json& list, std::string_view key, Json entry) {
     list.push_back(std::move(entry));
 }
 
-// Upserts made(entry), which has the name of the entry. Indexed, so that thousands of entries in a list of
-// thousands do not take millions of comparisons.
+// Upserts made(entry), which has the name of the entry, for each entry. Uses an index of names, so that
+// thousands of entries in a list of thousands do not take millions of comparisons.
 template <class Made>
 void upsert_all(Json::Array& list, const Json& entries, Made made) {
     constexpr auto nowhere = static_cast<std::size_t>(-1);

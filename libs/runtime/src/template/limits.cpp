@@ -64,7 +64,7 @@ constexpr Limit limits[] = {
     {"wwids", 256},
 };
 
-// By length first: most names differ in it from the one that is searched for.
+// Orders names by length first: most names differ in length from the one that is searched for.
 constexpr bool below(std::string_view left, std::string_view right) {
     return left.size() != right.size() ? left.size() < right.size() : left < right;
 }

@@ -25,7 +25,7 @@ struct Check {
 
 constexpr std::string_view own_prefix = "trainer.kubeflow.org/";
 
-// Keys under our own prefix determine the roles of jobs.
+// Refuses keys under our own prefix, which determine the roles of jobs.
 void check_metadata(Check& check, const Json& metadata, const Place& patch) {
     for (const std::string_view map : {"labels", "annotations"})
         for (const auto& [key, value] : metadata[map].members())
@@ -35,7 +35,8 @@ void check_metadata(Check& check, const Json& metadata, const Place& patch) {
                                  " cannot be patched: the runtime decides them");
 }
 
-// Only maps of strings can have such keys; elsewhere the schema has pruned them.
+// Refuses keys that look like directives of a merge. Only maps of strings can have such keys; elsewhere the
+// schema has pruned them.
 void check_directives(Check& check, const Json& tree, const Place& patch) {
     for (const Json& item : tree.items()) check_directives(check, item, patch);
     for (const auto& [key, value] : tree.members()) {
@@ -57,7 +58,7 @@ std::string shortened(std::string_view name) {
     return name.size() <= longest ? std::string(name) : std::string(name.substr(0, longest)) + "...";
 }
 
-// Suggestions; limited in number.
+// Returns the names of the first items, as a suggestion.
 std::string there_are(const Json& list) {
     constexpr std::size_t enough = 5;
     const auto& items = list.items();
@@ -126,7 +127,7 @@ FieldErrors check_patches(const Json& runtime, const Json& train_job_spec, Patch
         const Place job_set_template = {.outer = &runtime_spec, .member = "template"};
         const Place job_set_spec = {.outer = &job_set_template, .member = "spec"};
         const Json& patched = patches[i]["trainingRuntimeSpec"]["template"];
-        // A stored patch with such keys is merged literally.
+        // A build merges a stored patch with keys that look like directives literally.
         if (purpose == PatchCheck::admission) check_directives(check, patched, patch);
         check_metadata(check, patched["metadata"], patch);
         check_jobs(check, patched["spec"], runtime["spec"]["template"]["spec"], patch, job_set_spec);

@@ -7,7 +7,7 @@
 /// Access to the jobs of a runtime, and their paths in errors.
 namespace runtime {
 
-/// As users write it: "spec.template.spec.replicatedJobs[0]".
+/// Returns the path of a job as users write it: "spec.template.spec.replicatedJobs[0]".
 inline std::string replicated_job_path(std::size_t index) {
     return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
 }
@@ -25,7 +25,7 @@ inline const api::Json& pod_spec_of(const api::Json& replicated_job) {
     return replicated_job["template"]["spec"]["template"]["spec"];
 }
 
-/// For errors and warnings about many items: names may be long, and the beginning says enough.
+/// Returns the beginning of a long name, which says enough in errors and warnings about many items.
 inline std::string shortened(std::string_view name) {
     constexpr std::size_t enough = 63;
     return name.size() <= enough ? std::string(name) : std::string(name.substr(0, enough - 3)) + "...";

@@ -169,7 +169,7 @@ TEST_CASE("no placeholder is left in any file, and the ConfigMap is kept up to d
     }
     CHECK(names == std::set<std::string>{"broker.toml", "entrypoint.sh", "init.sh"});
     CHECK(built.config_map["metadata"]["name"] == "job-flux-entrypoint");
-    CHECK(built.config_map_applied == runtime::ApplyPolicy::every_pass);
+    CHECK(built.config_map_applied == runtime::ApplyPolicy::always);
 }
 
 TEST_CASE("the certificate is created from the given keys, once, and is immutable", "[flux]") {
@@ -202,10 +202,10 @@ TEST_CASE("a key is needed only while there is no Secret", "[flux]") {
     CHECK(first.objects == std::vector<runtime::Need>{
                                {.resource = api::resources::secrets,
                                 .key = {"ns", "job-flux-curve"},
-                                .ours = runtime::ApplyPolicy::once},
+                                .apply = runtime::ApplyPolicy::once},
                                {.resource = api::resources::config_maps,
                                 .key = {"ns", "job-flux-entrypoint"},
-                                .ours = runtime::ApplyPolicy::every_pass},
+                                .apply = runtime::ApplyPolicy::always},
                            });
     const Json secret =
         tree("{apiVersion: v1, kind: Secret, metadata: {name: job-flux-curve, namespace: ns}}");

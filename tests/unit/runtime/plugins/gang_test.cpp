@@ -1,5 +1,6 @@
 // The shared part of gang scheduling: the Pods of a gang, and their requests.
 #include "gang_objects.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 
@@ -282,7 +283,7 @@ TEST_CASE("a gang needs its PodGroup, LimitRanges and RuntimeClasses", "[gang]")
     const std::vector<runtime::Need> want = {
         {.resource = {"scheduling.volcano.sh", "v1beta1", "podgroups", true, "PodGroup"},
          .key = {"ns", "job"},
-         .ours = runtime::ApplyPolicy::with_job_set},
+         .apply = runtime::ApplyPolicy::with_job_set},
         {.resource = api::resources::limit_ranges, .key = {"ns", ""}},
         {.resource = api::resources::runtime_classes, .key = {"", "kata"}}};
     CHECK(needs.objects == want);
@@ -316,4 +317,68 @@ TEST_CASE("an impossible gang is refused with the field", "[gang]") {
     CHECK(describe(unreadable.error())
               .starts_with("spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
                            "resources.requests.cpu: \"much\" is not a quantity"));
+}
+
+TEST_CASE("there is a warning for a gang that waits for Pods which come later", "[gang]") {
+    const Change exclusive = {"spec.template.metadata.annotations",
+                              "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack}"};
+    struct Case {
+        const char* name;
+        std::vector<Change> job;
+        std::vector<Change> runtime;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"by an annotation of the JobSet",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.coscheduling", "{}"}, exclusive},
+         "no Pod will start: podGroupPolicy.coscheduling waits for all Pods"},
+        {"by an annotation of one job",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.volcano", "{}"},
+          {"spec.template.spec.replicatedJobs[0].template.metadata.annotations",
+           "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack}"}},
+         "podGroupPolicy.volcano"},
+        {"not with one Pod", {}, {{"spec.podGroupPolicy.coscheduling", "{}"}, exclusive}, ""},
+        {"not with an elastic job that can run with one Pod",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.mlPolicy", "{torch: {elasticPolicy: {minNodes: 1, maxNodes: 3}}}"},
+          {"spec.podGroupPolicy.coscheduling", "{}"},
+          exclusive},
+         ""},
+        {"an elastic job that needs two",
+         {{"spec.trainer.numNodes", "3"}},
+         {{"spec.mlPolicy", "{torch: {elasticPolicy: {minNodes: 2, maxNodes: 3}}}"},
+          {"spec.podGroupPolicy.coscheduling", "{}"},
+          exclusive},
+         "no Pod will start: podGroupPolicy.coscheduling waits for all Pods"},
+        {"not with labelled nodes",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.coscheduling", "{}"},
+          {"spec.template.metadata.annotations",
+           "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack, alpha.jobset.sigs.k8s.io/node-selector: "
+           "'true'}"}},
+         ""},
+        {"not where room is held",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy.yunikorn", "{}"}, exclusive},
+         ""},
+        {"not without a gang", {{"spec.trainer.numNodes", "2"}}, {exclusive}, ""},
+        {"once, with two policies",
+         {{"spec.trainer.numNodes", "2"}},
+         {{"spec.podGroupPolicy", "{volcano: {}, coscheduling: {}}"}, exclusive},
+         "podGroupPolicy.coscheduling"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json job = changed(train_job(), c.job);
+            const Json runtime = changed(plain_runtime(), c.runtime);
+            const auto findings = runtime::validate_train_job({.object = job, .runtime = &runtime});
+            REQUIRE(findings.warnings.size() == (std::string_view(c.want).empty() ? 0 : 1));
+            for (const auto& [text, rule] : findings.warnings) {
+                CHECK_THAT(text, Catch::Contains(c.want));
+                CHECK(rule == "exclusive_gang");
+            }
+        }
+    }
 }

@@ -152,7 +152,7 @@ TEST_CASE("the host file has a line per host that computes", "[mpi]") {
         DYNAMIC_SECTION(c.name) {
             const Outcome built = build(c.job, c.of_runtime);
             CHECK(built.host_file() == c.want);
-            CHECK(built.objects.at("ConfigMap").when == runtime::ApplyPolicy::every_pass);
+            CHECK(built.objects.at("ConfigMap").when == runtime::ApplyPolicy::always);
             CHECK(built.objects.at("ConfigMap").object["metadata"]["name"] == "job-mpi-hostfile");
         }
     }
@@ -282,10 +282,10 @@ TEST_CASE("keys are needed only while there is no Secret", "[mpi]") {
     CHECK(first.objects == std::vector<runtime::Need>{
                                {.resource = api::resources::secrets,
                                 .key = {"ns", "job-mpi-ssh-auth"},
-                                .ours = runtime::ApplyPolicy::once},
+                                .apply = runtime::ApplyPolicy::once},
                                {.resource = api::resources::config_maps,
                                 .key = {"ns", "job-mpi-hostfile"},
-                                .ours = runtime::ApplyPolicy::every_pass},
+                                .apply = runtime::ApplyPolicy::always},
                            });
     const Json secret =
         tree("{apiVersion: v1, kind: Secret, metadata: {name: job-mpi-ssh-auth, namespace: ns}}");

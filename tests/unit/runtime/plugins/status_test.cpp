@@ -33,7 +33,7 @@ TEST_CASE("the status server's CA comes before the Pods, and is kept up to date"
     REQUIRE(built->objects.size() == 2);
     CHECK(built->objects[0].object["metadata"]["name"] == "job-tls-config");
     CHECK(built->objects[0].object["data"]["ca.crt"] == certificate);
-    CHECK(built->objects[0].when == runtime::ApplyPolicy::every_pass);
+    CHECK(built->objects[0].when == runtime::ApplyPolicy::always);
 }
 
 TEST_CASE("only containers of the trainer get the address for reports", "[status]") {
@@ -122,8 +122,8 @@ TEST_CASE("the CA is needed once for all TrainJobs, and only a part of its Secre
     const auto needs = runtime::needs(job, plain_runtime(), {}, runtime::make_pipeline(gate_on));
     REQUIRE(needs.objects.size() == 2);
     CHECK(needs.objects[0].key == api::ObjectKey{"ops", "ca"});
-    CHECK(needs.objects[0].shared ==
+    CHECK(needs.objects[0].shared_read ==
           runtime::Shared{.max_age = std::chrono::minutes(10), .data_key = "ca.crt"});
-    CHECK(needs.objects[1].ours == runtime::ApplyPolicy::every_pass);
+    CHECK(needs.objects[1].apply == runtime::ApplyPolicy::always);
     CHECK(runtime::needs(job, plain_runtime()).objects.empty());
 }

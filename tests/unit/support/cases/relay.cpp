@@ -24,7 +24,7 @@ public:
     // What is built.
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         needs.objects.push_back(
-            {.resource = relays, .key = context.job.meta.key(), .ours = ApplyPolicy::with_job_set});
+            {.resource = relays, .key = context.job.meta.key(), .apply = ApplyPolicy::with_job_set});
     }
     api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
         const PodSet* pods = info.trainer_pod_set();

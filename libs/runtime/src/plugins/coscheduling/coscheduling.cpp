@@ -23,6 +23,15 @@ public:
         add_gang_needs(context, pod_groups, needs);
     }
 
+    std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
+        warn_of_exclusive_gang(coscheduling_policy.member, review, warnings);
+    }
+    void add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
+                              api::Warnings& warnings) const override {
+        warn_of_exclusive_gang(coscheduling_policy.member, runtime, plugins, warnings);
+    }
+
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
         for (const GangJob& each : gang_of(info))
             info.pod_template(*each.pods)["metadata"]["labels"][pod_group_label] = info.job.meta.name;

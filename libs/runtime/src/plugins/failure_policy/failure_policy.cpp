@@ -12,18 +12,20 @@ namespace {
 
 using api::Json;
 
-// Each job gets all rules, so a runtime of 30 KB could become a JobSet of many megabytes. The cost of a
-// reconcile, which bounds how many run side by side, counts the former alone.
+// The maximum number of values of the rules in all jobs together. Each job gets all rules, so a runtime of 30
+// KB could become a JobSet of many megabytes. The cost of a reconcile, which bounds how many run side by
+// side, counts the runtime alone.
 constexpr std::size_t most_values = 20'000;
 constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
 
-// A Job is refused if a rule names a container that its Pods do not have.
+// Returns whether a Job can have the rule: it is refused if a rule names a container that its Pods do not
+// have.
 bool concerns(const Json& rule, const Json& pod_spec) {
     const std::string_view container = rule["onExitCodes"]["containerName"].as_string();
     return container.empty() || has_container(pod_spec, container);
 }
 
-// Jobs want these sorted, each of them once.
+// Returns exit codes as a Job must have them: sorted, each of them once.
 Json sorted_codes(const Json& values) {
     std::vector<std::int64_t> codes;
     for (const Json& value : values.items()) codes.push_back(value.int_or(0));
@@ -51,7 +53,7 @@ Json pod_rule(const Json& rule) {
     return made;
 }
 
-// "FailTrainJob" -> "FailJobSet"
+// Returns the JobSet's name of an action: "FailJobSet" for "FailTrainJob".
 std::string action_of_job_set(std::string_view action) {
     constexpr std::string_view from = "TrainJob";
     std::string text(action);
@@ -59,11 +61,11 @@ std::string action_of_job_set(std::string_view action) {
     return text;
 }
 
-// The jobs that have a rule, by its position in their podFailurePolicy.
+// The names of the jobs that have a rule, by the rule's position in their podFailurePolicy.
 using Places = std::map<std::size_t, Json>;
 
-// A Job fails with the first Pod that fails, so that the JobSet decides what happens. Returns the places of
-// each rule.
+// Makes each Job fail with its first Pod that fails, so that the JobSet decides what happens. Returns the
+// places of each rule.
 std::vector<Places> fail_at_once(Json& job_set_spec, const std::vector<Json>& rules) {
     std::vector<Places> places(rules.size());
     Json* jobs = job_set_spec.find("replicatedJobs");
@@ -80,7 +82,7 @@ std::vector<Places> fail_at_once(Json& job_set_spec, const std::vector<Json>& ru
         Json& spec = job["template"]["spec"];
         spec["backoffLimit"] = 0;
         spec["podFailurePolicy"] = Json::object({{"rules", std::move(pod_rules)}});
-        // They would let a Job go on after a failure, or be refused beside a podFailurePolicy.
+        // These fields would let a Job go on after a failure, or be refused beside a podFailurePolicy.
         for (const char* member : {"backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"})
             spec.erase(member);
         spec["template"]["spec"]["restartPolicy"] = "Never";
@@ -88,7 +90,8 @@ std::vector<Places> fail_at_once(Json& job_set_spec, const std::vector<Json>& ru
     return places;
 }
 
-// The Job controller ends its message of such a failure with the position of the rule.
+// Returns the JobSet's rules. Each recognizes a failed Job by the position of its podFailurePolicy's rule,
+// with which the Job controller ends the message of such a failure.
 Json job_set_rules(const std::vector<Json>& rules, const std::vector<Places>& places) {
     Json made = Json::array();
     for (std::size_t i = 0; i < rules.size(); ++i)
@@ -122,7 +125,8 @@ std::int64_t max_restarts(const Json& of_job, const Json& of_runtime) {
     return own ? *own : of_runtime["maxRestarts"].int_or(0);
 }
 
-// A template that has the annotation would refill or empty the budget.
+// Notes the restarts of the TrainJob's former JobSets. Replaces an annotation of the template, which would
+// refill or empty the budget.
 void note_restarts_before(const Inputs& inputs, Info& info) {
     if (inputs.restarts_before != api::Restarts())
         info.annotations[api::restarts_before_annotation] = restarts_before_text(inputs.restarts_before);

@@ -2,8 +2,8 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
-#include "build/faults.hpp"
 #include "build/pod_sets.hpp"
+#include "build/template_rules.hpp"
 #include "plugins/flux/flux_settings.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
@@ -86,7 +86,7 @@ api::Error reserved_name() {
                             "\" is reserved: the runtime's job \"node\" must not have one");
 }
 
-// Flux runs in this job only.
+// Returns the error of a runtime without the only job in which Flux runs.
 api::Error no_node() {
     return api::invalid("spec.runtimeRef",
                         "the runtime has no job \"node\" with a container \"node\", in which Flux would run");
@@ -132,11 +132,11 @@ public:
         const api::TrainJob& job = context.job;
         const Need keys = {.resource = api::resources::secrets,
                            .key = {.ns = job.meta.ns, .name = secret_name(job)},
-                           .ours = ApplyPolicy::once};
+                           .apply = ApplyPolicy::once};
         needs.objects.push_back(keys);
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = scripts_name(job)},
-                                 .ours = ApplyPolicy::every_pass});
+                                 .apply = ApplyPolicy::always});
         needs.curve_key_pair = needs.curve_key_pair || !find_observed(context.observed, keys);
     }
 
@@ -205,7 +205,7 @@ public:
         if (inputs.curve_key_pair)
             built.objects.push_back(
                 {certificate_secret(info.job, *inputs.curve_key_pair), ApplyPolicy::once});
-        built.objects.push_back({scripts_map(info.job, settings), ApplyPolicy::every_pass});
+        built.objects.push_back({scripts_map(info.job, settings), ApplyPolicy::always});
         return {};
     }
 

@@ -24,7 +24,8 @@ struct Setting {
     std::string_view field = "spec.runtimeRef";
 };
 
-// Only plain values are known before a Pod runs. An empty one sets nothing.
+// Takes the value of a variable. Other sources than plain values are unknown before a Pod runs, and an empty
+// value sets nothing.
 void take(Setting& setting, const Json& env, std::string_view name, std::string_view field) {
     const Json* entry = find_named(env, name);
     if (!entry || (*entry)["value"].as_string().empty()) return;
@@ -33,7 +34,7 @@ void take(Setting& setting, const Json& env, std::string_view name, std::string_
 
 Setting setting_of(const FluxSources& sources, std::string_view name, std::string_view by_default) {
     Setting setting = {.value = std::string(by_default)};
-    // The runtime's own variables: at the time of the build the container has the TrainJob's too.
+    // Reads the runtime's own variables: at the time of the build the container has the TrainJob's, too.
     const Json& template_spec = sources.runtime["spec"]["template"]["spec"];
     if (const Json* job = find_named(template_spec["replicatedJobs"], flux_job)) {
         const Json& containers = (*job)["template"]["spec"]["template"]["spec"]["containers"];
@@ -51,7 +52,7 @@ bool is_plain_word(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
 }
 
-// Returns whether a text can be part of scripts and of TOML.
+// Returns the setting. Adds an error if it cannot be part of scripts and of TOML.
 std::string checked_word(const FluxSources& sources, std::string_view name, std::string_view by_default,
                          FieldErrors& errors) {
     Setting setting = setting_of(sources, name, by_default);

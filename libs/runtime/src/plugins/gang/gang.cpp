@@ -125,15 +125,6 @@ api::Result<> check_runtime_classes(const Json& job_set_spec) {
     return {};
 }
 
-// With YuniKorn the first Pod gets a node, since placeholders stand for those that are not there yet.
-constexpr std::string_view waiting_policies[] = {"coscheduling", "volcano"};
-
-std::string_view waiting_policy(const Json& runtime) {
-    for (const std::string_view policy : waiting_policies)
-        if (runtime["spec"]["podGroupPolicy"][policy].is_object()) return policy;
-    return {};
-}
-
 }  // namespace
 
 void add_request_needs(const NeedsContext& context, Needs& needs) {
@@ -149,7 +140,7 @@ void add_request_needs(const NeedsContext& context, Needs& needs) {
 
 void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs) {
     needs.objects.push_back(
-        {.resource = pod_groups, .key = context.job.meta.key(), .ours = ApplyPolicy::with_job_set});
+        {.resource = pod_groups, .key = context.job.meta.key(), .apply = ApplyPolicy::with_job_set});
     add_request_needs(context, needs);
 }
 
@@ -252,26 +243,6 @@ api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, const api::Re
     group["spec"]["minMember"] = members;
     for (const auto& [name, quantity] : sum) group["spec"]["minResources"][name] = to_string(quantity);
     return group;
-}
-
-bool waits_for_first_pod(const Json& exclusive, const Json& labelled) {
-    return !exclusive.is_null() && labelled.is_null();
-}
-
-std::string exclusive_gang_warning(const Json& runtime, const Json& job_set_spec, bool all_jobs,
-                                   const std::vector<PodSet>& pod_sets) {
-    const std::string_view policy = waiting_policy(runtime);
-    if (policy.empty()) return {};
-    const auto& jobs = job_set_spec["replicatedJobs"].items();
-    const bool waits = std::any_of(pod_sets.begin(), pod_sets.end(), [&](const PodSet& pods) {
-        const Json& own = jobs[pods.index]["template"]["metadata"]["annotations"];
-        return pods.least.value_or(pods.count) > 1 &&
-               (all_jobs ? own[labelled_nodes].is_null()
-                         : waits_for_first_pod(own[exclusive_topology], own[labelled_nodes]));
-    });
-    if (!waits) return {};
-    return "no Pod will start: podGroupPolicy." + std::string(policy) +
-           " waits for all Pods, JobSet's exclusive-topology for the first";
 }
 
 }  // namespace runtime

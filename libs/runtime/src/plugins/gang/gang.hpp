@@ -14,9 +14,10 @@ namespace runtime {
 /// A job of a gang.
 struct GangJob {
     const PodSet* pods = nullptr;
-    /// Its Pods start together with those of the other members, and the scheduler waits for all of them.
-    /// Else it is a follower, such as a launcher that waits until nodes are ready. No scheduler can wait for
-    /// its Pods, but they need room beside the members', or these wait for them in vain.
+    /// True: the job's Pods start together with those of the other members, and the scheduler waits for all
+    /// of them. False: the job is a follower, such as a launcher that waits until nodes are ready. No
+    /// scheduler can wait for a follower's Pods, but they need room beside the members' Pods, which else wait
+    /// for them in vain.
     bool is_member = true;
 };
 using Gang = std::vector<GangJob>;
@@ -61,18 +62,17 @@ api::Result<> check_only_gang_policy(const Info& info);
 /// followers need, too. The caller completes it.
 api::Result<api::Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups);
 
-/// JobSet creates one Pod of a Job with its annotation for exclusive topology, and the others once that has a
-/// node. Some gang schedulers give no Pod a node before all are there.
-inline constexpr std::string_view exclusive_topology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
-/// With it nodes are labelled beforehand, and all Pods are created at once.
-inline constexpr std::string_view labelled_nodes = "alpha.jobset.sigs.k8s.io/node-selector";
+/// A gang scheduler that gives no Pod a node before all are there, and JobSet's exclusive topology, which
+/// creates the other Pods of a Job once the first has a node, wait for each other.
+inline constexpr api::RuleId exclusive_gang_rule("exclusive_gang");
+inline constexpr api::RuleId gang_warning_rules[] = {exclusive_gang_rule};
 
-/// Returns whether a JobSet or a job with these annotations waits for its first Pods; null: it has none.
-bool waits_for_first_pod(const api::Json& exclusive_topology, const api::Json& labelled_nodes);
-
-/// Returns a warning if the runtime's gang scheduler and JobSet wait for each other; else "". `all_jobs`: the
-/// JobSet itself has the annotation.
-std::string exclusive_gang_warning(const api::Json& runtime, const api::Json& job_set_spec, bool all_jobs,
-                                   const std::vector<PodSet>& pod_sets);
+/// Adds the warning `exclusive_gang` about a TrainJob of a scheduler that waits for all Pods, at most once.
+/// `policy` is the member of podGroupPolicy. With YuniKorn the first Pod gets a node, since placeholders
+/// stand for the Pods that are not there yet.
+void warn_of_exclusive_gang(std::string_view policy, const ValidationInputs& review, api::Warnings& warnings);
+/// Adds the same warning about a runtime.
+void warn_of_exclusive_gang(std::string_view policy, const api::Json& runtime, const ActivePlugins& plugins,
+                            api::Warnings& warnings);
 
 }  // namespace runtime

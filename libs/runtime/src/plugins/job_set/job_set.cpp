@@ -6,7 +6,7 @@ namespace {
 
 using api::Json;
 
-// Go clients omit these if they are empty, and JobSet refuses empty ones.
+// Removes empty fields that Go clients omit, and that JobSet refuses if they are empty.
 void drop_what_is_empty(Json& spec) {
     const auto drop = [](Json& object, const char* member) {
         if (std::as_const(object)[member].empty()) object.erase(member);
@@ -24,7 +24,8 @@ public:
     std::string_view name() const override { return "jobset"; }
 
     api::Result<> build(const Inputs&, Info& info, Built& built) const override {
-        // Without the TrainJob's own labels and annotations: Kueue's queue name, for one, must not be copied.
+        // The JobSet does not get the TrainJob's own labels and annotations: Kueue's queue name, for one,
+        // must not be copied.
         Json metadata = Json::object({{"name", info.job.meta.name}});
         if (!info.labels.empty()) metadata["labels"] = std::move(info.labels);
         if (!info.annotations.empty()) metadata["annotations"] = std::move(info.annotations);

@@ -82,7 +82,7 @@ bool launcher_is_node(const Json& mpi) { return mpi["runLauncherAsNode"].bool_or
 std::string secret_name(const api::TrainJob& job) { return job.meta.name + "-mpi-ssh-auth"; }
 std::string host_file_name(const api::TrainJob& job) { return job.meta.name + "-mpi-hostfile"; }
 
-// One process per host, the schema's default, means one per GPU.
+// Returns whether a host has a process per GPU: one process per host, the schema's default, means that.
 bool has_slots_for_gpus(const Info& info) {
     return !info.trainer["numProcPerNode"].as_int() && info.ml_policy["mpi"]["numProcPerNode"].int_or(1) == 1;
 }
@@ -190,11 +190,11 @@ public:
         const api::TrainJob& job = context.job;
         const Need keys = {.resource = api::resources::secrets,
                            .key = {.ns = job.meta.ns, .name = secret_name(job)},
-                           .ours = ApplyPolicy::once};
+                           .apply = ApplyPolicy::once};
         needs.objects.push_back(keys);
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = host_file_name(job)},
-                                 .ours = ApplyPolicy::every_pass});
+                                 .apply = ApplyPolicy::always});
         needs.ssh_key_pair = needs.ssh_key_pair || !find_observed(context.observed, keys);
     }
 
@@ -249,7 +249,7 @@ public:
         if (!lines) return lines.error();
         if (inputs.ssh_key_pair)
             built.objects.push_back({key_secret(info.job, *inputs.ssh_key_pair), ApplyPolicy::once});
-        built.objects.push_back({host_file_map(info.job, std::move(*lines)), ApplyPolicy::every_pass});
+        built.objects.push_back({host_file_map(info.job, std::move(*lines)), ApplyPolicy::always});
         return {};
     }
 

@@ -22,7 +22,7 @@ constexpr std::chrono::minutes ca_max_age{10};
 
 std::string ca_map_name(const api::TrainJob& job) { return job.meta.name + "-tls-config"; }
 
-// The name of the server, and the audience of the token.
+// Returns the path at the server for reports of a TrainJob, which is the audience of the token, too.
 std::string status_path(const api::TrainJob& job) {
     return std::string(api::trainer_api_version) + "/namespaces/" + job.meta.ns + "/trainjobs/" +
            job.meta.name + "/status";
@@ -41,7 +41,8 @@ Json token_and_ca(const api::TrainJob& job) {
         {{"name", token_volume}, {"projected", Json::object({{"sources", std::move(sources)}})}});
 }
 
-// Every reader of ConfigMaps in the TrainJob's namespace can read it, so it has certificates only.
+// Returns whether a text has certificates and no key. It goes into a ConfigMap, which every reader of
+// ConfigMaps in the TrainJob's namespace can read.
 bool holds_certificates_only(std::string_view pem) {
     return pem.find("-----BEGIN CERTIFICATE-----") != pem.npos && pem.find("PRIVATE KEY") == pem.npos &&
            std::all_of(pem.begin(), pem.end(), [](unsigned char c) { return c < 0x80; });
@@ -60,7 +61,7 @@ public:
         needs.objects.push_back(ca_need());
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = context.job.meta.ns, .name = ca_map_name(context.job)},
-                                 .ours = ApplyPolicy::every_pass});
+                                 .apply = ApplyPolicy::always});
     }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
@@ -99,7 +100,7 @@ public:
         Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
         map["metadata"]["name"] = ca_map_name(info.job);
         map["data"][ca_key] = std::move(*ca);
-        built.objects.push_back({std::move(map), ApplyPolicy::every_pass});
+        built.objects.push_back({std::move(map), ApplyPolicy::always});
         return {};
     }
 
@@ -118,7 +119,7 @@ private:
     Need ca_need() const {
         return {.resource = api::resources::secrets,
                 .key = server_.ca_secret,
-                .shared = Shared{.max_age = ca_max_age, .data_key = std::string(ca_key)}};
+                .shared_read = Shared{.max_age = ca_max_age, .data_key = std::string(ca_key)}};
     }
 
     api::Result<std::string> ca_of(const Json* secret) const {

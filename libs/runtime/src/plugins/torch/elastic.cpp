@@ -13,8 +13,8 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-// That of PyTorch's own launcher (torch.distributed.launcher.api.LaunchConfig). A lost node counts as a
-// failure of the processes on the others, so 0 would end the training.
+// The default of PyTorch's own launcher (torch.distributed.launcher.api.LaunchConfig). A lost node counts as
+// a failure of the processes on the others, so 0 would end the training.
 constexpr std::int64_t default_restarts = 3;
 
 constexpr std::int64_t most_failures = std::numeric_limits<std::int32_t>::max();
@@ -55,8 +55,9 @@ void keep_going(Info& info, const PodSet& pods, const Elastic& elastic) {
     const auto set = [&](const char* member, Json value) {
         if (std::as_const(spec)[member].is_null()) spec[member] = std::move(value);
     };
-    // Not backoffLimitPerIndex with maxFailedIndexes: where an index has failed and the others succeed at the
-    // same time, the Job controller reports FailedIndexes before it looks at the successPolicy.
+    // backoffLimitPerIndex with maxFailedIndexes does not work here: if an index has failed and the others
+    // succeed at the same time, the Job controller reports FailedIndexes before it looks at the
+    // successPolicy.
     set("backoffLimit", std::min(elastic.max_restarts * pods.count, most_failures));
     // Agents end together: each waits for the others before it exits. A Pod that has come back by then has no
     // peers any more.

@@ -2,8 +2,8 @@
 #include <span>
 
 #include "api/names.hpp"
-#include "build/faults.hpp"
 #include "build/pod_sets.hpp"
+#include "build/trainer_errors.hpp"
 #include "plugins/torch/elastic.hpp"
 #include "plugins/torch/torch_tune.hpp"
 #include "resources/resources.hpp"
@@ -28,7 +28,7 @@ constexpr std::string_view processes_variable = "PET_NPROC_PER_NODE";
 constexpr std::string_view rank_variable = "PET_NODE_RANK";
 constexpr std::string_view address_variable = "PET_MASTER_ADDR";
 constexpr std::string_view port_variable = "PET_MASTER_PORT";
-// In the order of error messages.
+// The variables that TrainJobs must not set, in the order of error messages.
 constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_variable, rank_variable,
                                          processes_variable};
 constexpr std::string_view reserved_if_elastic[] = {"PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT", "PET_RDZV_ID",
@@ -58,7 +58,8 @@ struct Agents {
     std::optional<Elastic> elastic = {};
 };
 
-// Without `master`: torchtune has options for it.
+// Adds the variables of an agent. Without `master` those of the rendezvous are left out: torchtune has
+// options for it.
 void add_variables(Json& container, const Agents& agents, const std::optional<std::string>& master) {
     upsert_env(container, env_value(nodes_variable, agents.nodes));
     upsert_env(container, env_value(processes_variable, agents.processes));
@@ -71,7 +72,7 @@ void add_variables(Json& container, const Agents& agents, const std::optional<st
     upsert_env(container, env_value(port_variable, std::to_string(master_port)));
 }
 
-// Whether the only node is to find itself without DNS. More nodes may join an elastic one.
+// Returns whether the only node is to find itself without DNS. More nodes may join an elastic one.
 bool uses_loopback(const Json& policy, const Agents& agents) {
     return policy["singleNodeAddress"].as_string() == "Loopback" && agents.nodes == "1" && !agents.elastic;
 }
@@ -131,7 +132,7 @@ std::string variables_among(const Json& env, std::span<const std::string_view> v
     return names;
 }
 
-// As in the schema. Each container of each target is searched for.
+// The limits of these lists are the schema's. Each container of each target is searched for.
 constexpr Shape container_names = {{}, nullptr, true, 8};
 constexpr ShapeMember target_members[] = {{"containerNames", container_names}};
 constexpr Shape target_shape = {target_members};

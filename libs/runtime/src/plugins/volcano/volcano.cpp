@@ -16,7 +16,7 @@ constexpr api::Resource pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgr
 constexpr std::string_view group_annotation = "scheduling.k8s.io/group-name";
 constexpr std::string_view queue_annotation = "scheduling.volcano.sh/queue-name";
 
-// These exist in every cluster.
+// Returns whether the class exists in every cluster.
 bool is_system_class(std::string_view name) {
     return name == "system-cluster-critical" || name == "system-node-critical";
 }
@@ -25,10 +25,11 @@ Need priority_class_need(std::string_view name) {
     return {.resource = api::resources::priority_classes, .key = {"", std::string(name)}};
 }
 
-// More are refused in any case, so it does not matter whether they exist.
+// The number of priority classes that are looked up. More are refused in any case, so it does not matter
+// whether they exist.
 constexpr std::size_t most_priority_classes = 8;
 
-// In order, without repetition.
+// Returns the names of the jobs' priority classes, in order, without repetition.
 std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     std::vector<std::string_view> names;
     std::set<std::string_view> seen = {""};
@@ -84,6 +85,15 @@ public:
         if (all_exist && classes.size() > 1)
             refuse("its jobs have different priority classes, \"" + std::string(classes[0]) + "\" and \"" +
                    std::string(classes[1]) + "\": under Volcano all have the same");
+    }
+
+    std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
+        warn_of_exclusive_gang(volcano_policy.member, review, warnings);
+    }
+    void add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
+                              api::Warnings& warnings) const override {
+        warn_of_exclusive_gang(volcano_policy.member, runtime, plugins, warnings);
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {

@@ -1,4 +1,4 @@
-#include "runtime/gang_room.hpp"
+#include "plugins/yunikorn/gang_room.hpp"
 
 #include <set>
 
@@ -21,7 +21,7 @@ std::string_view application_of(const Json& pod) {
 
 bool has_node(const Json& pod) { return !pod["spec"]["nodeName"].empty(); }
 
-// Empty without one.
+// Returns why a Pod has no node; empty if nothing is known.
 std::string scheduling_problem_of(const Json& pod) {
     const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
     const api::Condition* scheduled = api::find_condition(conditions, "PodScheduled");
@@ -33,7 +33,7 @@ bool waits_without_reason(const Json& pod) {
            pod["status"]["phase"].as_string() != "Failed";
 }
 
-// "room is held for 1 of 2 Pods of its gang: no resources"; empty if nothing is wrong.
+// Returns "room is held for 1 of 2 Pods of its gang: no resources"; empty if nothing is wrong.
 std::string missing_room(std::string_view application, const std::vector<Json>& placeholders) {
     std::size_t all = 0, held = 0;
     std::string problem;
@@ -65,7 +65,7 @@ std::string selector_of_placeholders(const std::vector<Json>& pods) {
     return std::string(application_label) + " in (" + names + "),!" + std::string(api::job_set_name_label);
 }
 
-void tell_missing_room(std::vector<Json>& pods, const std::vector<Json>& placeholders) {
+void add_missing_room(std::vector<Json>& pods, const std::vector<Json>& placeholders) {
     for (Json& pod : pods) {
         if (!waits_without_reason(pod)) continue;
         const std::string problem = missing_room(application_of(pod), placeholders);

@@ -9,6 +9,7 @@
 #include "api/condition.hpp"
 #include "api/dns_label.hpp"
 #include "plugins/gang/gang.hpp"
+#include "plugins/yunikorn/gang_room.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -20,7 +21,7 @@ using api::Json;
 // YuniKorn schedules no Pod with another name.
 constexpr std::string_view scheduler = "yunikorn";
 constexpr std::string_view application_label = "yunikorn.apache.org/app-id";
-/// Of Pods a label, of the JobSet's template an annotation.
+/// The key of a label of Pods, and of an annotation of the JobSet's template.
 constexpr std::string_view queue_key = "yunikorn.apache.org/queue";
 constexpr std::string_view group_annotation = "yunikorn.apache.org/task-group-name";
 constexpr std::string_view groups_annotation = "yunikorn.apache.org/task-groups";
@@ -31,7 +32,7 @@ constexpr std::size_t most_jobs = 32;
 constexpr std::size_t longest_groups = std::size_t{64} << 10U;
 constexpr std::size_t longest_label_value = 63;
 
-// YuniKorn makes the queue a label of the Pods that hold a gang's room.
+// The rule for a queue: YuniKorn makes its name a label of the Pods that hold a gang's room.
 constexpr const char* queue_rule =
     "must be 1 to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 
@@ -43,7 +44,7 @@ std::string wrong_scheduler(const Json& pod_spec) {
            "\" or unset under podGroupPolicy.yunikorn";
 }
 
-// Seconds of the last resume in base 16; empty before the first one.
+// Returns the seconds of the last resume in base 16; empty before the first one.
 std::string last_resume(const api::TrainJob& job) {
     const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
     if (!suspended || suspended->is_true()) return {};
@@ -54,9 +55,9 @@ std::string last_resume(const api::TrainJob& job) {
     return std::string(digits.begin(), end.ptr);
 }
 
-// Unique in the cluster, since all namespaces share YuniKorn's applications, and other after each resume:
-// YuniKorn holds room once for an application, and knows it for half a minute after its last Pod. It names
-// Pods by the first characters, so it has no dots.
+// Returns the name of an application. It is unique in the cluster, since all namespaces share YuniKorn's
+// applications, and another one after each resume: YuniKorn holds room once for an application, and knows it
+// for half a minute after its last Pod. YuniKorn names Pods by the first characters, so the name has no dots.
 std::string application_of(const api::TrainJob& job, std::size_t stage) {
     std::string rest = "-" + (job.meta.uid.empty() ? job.meta.ns : job.meta.uid);
     if (stage > 0) rest += "-" + std::to_string(stage);
@@ -65,8 +66,9 @@ std::string application_of(const api::TrainJob& job, std::size_t stage) {
     return job.meta.name.substr(0, longest_label_value - rest.size()) + rest;
 }
 
-// The first stage is the gang of the nodes, with the jobs that follow them while they run. Others, such as
-// initializers, are gangs of their own: YuniKorn would hold the nodes' room while they run.
+// Returns the gangs of a TrainJob. The first one has the nodes, and the jobs that follow the nodes while they
+// run. Other jobs, such as initializers, are gangs of their own: else YuniKorn would hold the nodes' room
+// while they run.
 std::vector<Gang> stages_of(Info& info) {
     std::vector<Gang> stages = {gang_of(info)};
     std::vector<bool> placed(info.pod_sets.size());
@@ -79,7 +81,7 @@ std::vector<Gang> stages_of(Info& info) {
     return stages;
 }
 
-// The Pods that hold the room must fit where the job's own Pods fit.
+// Returns the task group of a job. The Pods that hold its room must fit where the job's own Pods fit.
 Json task_group(const GangRoom& room, const Json& pod_spec) {
     Json group = Json::object({{"name", room.job.pods->name}, {"minMember", room.count}});
     Json& resources = group["minResource"] = Json::object();
@@ -139,7 +141,7 @@ public:
         return check_only_gang_policy(info);
     }
 
-    // Here, since counts and resources are final.
+    // Makes applications as late as this hook, since counts and resources are final in it.
     api::Result<> build(const Inputs& inputs, Info& info, Built&) const override {
         if (info.pod_sets.size() > most_jobs)
             return api::invalid(
@@ -164,6 +166,13 @@ public:
                 return made;
         }
         return {};
+    }
+
+    std::string related_pods(const std::vector<Json>& pods) const override {
+        return selector_of_placeholders(pods);
+    }
+    void add_scheduling_problems(std::vector<Json>& pods, const std::vector<Json>& related) const override {
+        add_missing_room(pods, related);
     }
 
 private:

@@ -1,4 +1,4 @@
-#include "resources/resource_faults.hpp"
+#include "resources/resource_errors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -85,7 +85,7 @@ private:
     std::array<std::string, devices.size()> own_ = {};
 };
 
-// As Kubernetes does: rounded up to thousandths.
+// Returns whether Kubernetes takes a quantity for a whole number: it rounds up to thousandths.
 bool is_whole(const Quantity& quantity) { return (1000 * quantity).round_up() % 1000 == 0; }
 
 // Returns "" if Pods can have it. The name is known.
@@ -118,15 +118,15 @@ bool has_any(const Json& resources, auto is_wanted) {
 
 bool can_be_overcommitted(std::string_view name) { return !is_extended(name) && !is_huge_pages(name); }
 
-std::vector<ResourceFault> resource_faults(const Json& resources) {
-    std::vector<ResourceFault> faults;
+std::vector<ResourceError> resource_errors(const Json& resources) {
+    std::vector<ResourceError> errors;
     std::optional<Advice> advice;  // made for the first unknown name
     const bool has_room_for_pages =
         has_any(resources, [](std::string_view name) { return name == "cpu" || name == "memory"; });
     for (const std::string_view list : {"limits", "requests"})
         for (const auto& [name, value] : resources[list].members()) {
             const auto add = [&, &name = name](Json what, std::string rule) {
-                if (!rule.empty()) faults.push_back({list, name, std::move(what), std::move(rule)});
+                if (!rule.empty()) errors.push_back({list, name, std::move(what), std::move(rule)});
             };
             if (!is_known_name(name)) {
                 if (!advice) advice.emplace(resources);
@@ -140,7 +140,7 @@ std::vector<ResourceFault> resource_faults(const Json& resources) {
             if (is_huge_pages(name) && !has_room_for_pages)
                 add(value, "must have cpu or memory beside it: Pods have no huge pages alone");
         }
-    return faults;
+    return errors;
 }
 
 }  // namespace runtime

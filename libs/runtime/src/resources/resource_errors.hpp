@@ -8,7 +8,7 @@
 namespace runtime {
 
 /// A name or a quantity that Kubernetes refuses in the resources of a container.
-struct ResourceFault {
+struct ResourceError {
     std::string_view list = {};  ///< "limits" or "requests"
     std::string name = {};       ///< of the resource
     api::Json value = {};        ///< the name, or the quantity
@@ -25,6 +25,6 @@ bool can_be_overcommitted(std::string_view name);
 /// Returns names and quantities for which an API server creates neither the Pod nor its Job, in any cluster.
 /// A limit below its request is not among them. `resources`: ResourceRequirements. The schema refuses texts
 /// that are no quantities. Source: ValidateContainerResourceRequirements of Kubernetes 1.36.
-std::vector<ResourceFault> resource_faults(const api::Json& resources);
+std::vector<ResourceError> resource_errors(const api::Json& resources);
 
 }  // namespace runtime

@@ -1,4 +1,4 @@
-#include "resources/resource_faults.hpp"
+#include "resources/resource_errors.hpp"
 
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
@@ -7,16 +7,16 @@ using api::Json;
 
 namespace {
 
-std::string faults(const char* resources) {
+std::string errors(const char* resources) {
     std::string text;
-    for (const runtime::ResourceFault& fault : runtime::resource_faults(tree(resources)))
-        text += (text.empty() ? "" : "; ") + fault.place() + " " + fault.rule;
+    for (const runtime::ResourceError& error : runtime::resource_errors(tree(resources)))
+        text += (text.empty() ? "" : "; ") + error.place() + " " + error.rule;
     return text;
 }
 
 }  // namespace
 
-TEST_CASE("names and quantities that Pods can have are no faults", "[resources]") {
+TEST_CASE("names and quantities that Pods can have are no errors", "[resources]") {
     for (const char* resources :
          {"null", "{}", "{limits: {}, requests: {}}", "{claims: [{name: a}]}",
           "{limits: {cpu: 1500m, memory: 1.5Gi, ephemeral-storage: 1e9}}",
@@ -32,11 +32,11 @@ TEST_CASE("names and quantities that Pods can have are no faults", "[resources]"
           // Of these the schema tells.
           "{limits: {cpu: many}}"}) {
         CAPTURE(resources);
-        CHECK(faults(resources).empty());
+        CHECK(errors(resources).empty());
     }
 }
 
-TEST_CASE("a name that no container has is a fault, and says what is meant", "[resources]") {
+TEST_CASE("a name that no container has is an error, and says what is meant", "[resources]") {
     struct Case {
         const char* name;
         const char* meant;
@@ -62,26 +62,26 @@ TEST_CASE("a name that no container has is a fault, and says what is meant", "[r
         CAPTURE(c.name);
         Json resources;
         resources["requests"][c.name] = 1;
-        const auto found = runtime::resource_faults(resources);
+        const auto found = runtime::resource_errors(resources);
         REQUIRE(found.size() == 1);
         CHECK(found[0].place() == "requests[" + std::string(c.name) + "]");
         CHECK(found[0].value == Json(c.name));
         CHECK(found[0].rule ==
               "is no resource of a container; did you mean \"" + std::string(c.meant) + "\"?");
     }
-    CHECK(faults("{limits: {gpu: 8, amd.com/gpu: 4}}") ==
+    CHECK(errors("{limits: {gpu: 8, amd.com/gpu: 4}}") ==
           "limits[gpu] is no resource of a container; did you mean \"amd.com/gpu\"?");
     for (const char* name : {"pods", "rdma", "a b/c", "/x", "x/", "-a.io/b", "a.io/-b", "hugepages-"}) {
         CAPTURE(name);
         Json resources;
         resources["limits"][name] = 1;
-        const auto found = runtime::resource_faults(resources);
+        const auto found = runtime::resource_errors(resources);
         REQUIRE(found.size() == 1);
         CHECK_THAT(found[0].rule, Catch::StartsWith("is no resource of a container"));
     }
 }
 
-TEST_CASE("a quantity that Pods refuse is a fault", "[resources]") {
+TEST_CASE("a quantity that Pods refuse is an error", "[resources]") {
     struct Case {
         const char* resources;
         const char* want;
@@ -103,7 +103,7 @@ TEST_CASE("a quantity that Pods refuse is a fault", "[resources]") {
     };
     for (const Case& c : cases) {
         CAPTURE(c.resources);
-        CHECK(faults(c.resources) == c.want);
+        CHECK(errors(c.resources) == c.want);
     }
 }
 

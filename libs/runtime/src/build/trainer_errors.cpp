@@ -1,8 +1,8 @@
-#include "build/faults.hpp"
+#include "build/trainer_errors.hpp"
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"
-#include "resources/resource_faults.hpp"
+#include "resources/resource_errors.hpp"
 #include "resources/resources.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
@@ -47,11 +47,11 @@ void compare(const Json& merged, const Json& per_node, bool limits, FieldErrors&
     }
 }
 
-// Returns the list that has it; empty if that is the runtime's.
-std::string_view list_of_job(const Json& per_node, const ResourceFault& fault) {
-    if (per_node[fault.list].contains(fault.name)) return fault.list;
-    const std::string_view other = fault.list == "limits" ? "requests" : "limits";
-    return per_node[other].contains(fault.name) ? other : std::string_view();
+// Returns the list of `per_node` that has the resource; empty if only the runtime has it.
+std::string_view list_of_job(const Json& per_node, const ResourceError& error) {
+    if (per_node[error.list].contains(error.name)) return error.list;
+    const std::string_view other = error.list == "limits" ? "requests" : "limits";
+    return per_node[other].contains(error.name) ? other : std::string_view();
 }
 
 std::string place_of(const Json& replicated_job, const Json& container) {
@@ -59,24 +59,25 @@ std::string place_of(const Json& replicated_job, const Json& container) {
            shortened(container["name"].as_string());
 }
 
-// `per_node` is the container's part; null: none.
-void add_resource_faults(const Json& replicated_job, const Json& container, const Json& per_node,
+// Adds an error for each resource that the container cannot have. `per_node` is what it gets of
+// `resourcesPerNode`; null: nothing.
+void add_resource_errors(const Json& replicated_job, const Json& container, const Json& per_node,
                          const api::TrainJob& job, FieldErrors& errors) {
     const auto merged = merged_resources(container["resources"], per_node);
     if (!merged) return;  // an error of its own
-    for (ResourceFault& fault : resource_faults(*merged)) {
-        const std::string_view list = list_of_job(per_node, fault);
+    for (ResourceError& error : resource_errors(*merged)) {
+        const std::string_view list = list_of_job(per_node, error);
         if (list.empty())
             errors.push_back({FieldErrorType::invalid,
                               "spec.runtimeRef",
                               job.runtime_ref.name,
-                              place_of(replicated_job, container) + ": " + fault.place() + " " + fault.rule,
+                              place_of(replicated_job, container) + ": " + error.place() + " " + error.rule,
                               {}});
         else
             errors.push_back({FieldErrorType::invalid,
-                              std::string(per_node_path) + "." + std::string(list) + "[" + fault.name + "]",
-                              std::move(fault.value),
-                              std::move(fault.rule),
+                              std::string(per_node_path) + "." + std::string(list) + "[" + error.name + "]",
+                              std::move(error.value),
+                              std::move(error.rule),
                               {}});
     }
 }
@@ -87,7 +88,7 @@ bool takes_program(const Json& job) {
     return job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer;
 }
 
-FieldErrors image_faults(const Json& runtime, const api::TrainJob& job) {
+FieldErrors image_errors(const Json& runtime, const api::TrainJob& job) {
     FieldErrors errors;
     const bool has_own = !job.spec["trainer"]["image"].empty();
     for (const Json& replicated : jobs_of(runtime).items())
@@ -114,7 +115,7 @@ FieldErrors image_faults(const Json& runtime, const api::TrainJob& job) {
     return errors;
 }
 
-FieldErrors limit_faults(const Json& runtime, const api::TrainJob& job, const ActivePlugins& plugins) {
+FieldErrors limit_errors(const Json& runtime, const api::TrainJob& job, const ActivePlugins& plugins) {
     FieldErrors errors;
     const Json& per_node = job.spec["trainer"]["resourcesPerNode"];
     if (per_node.empty()) return errors;
@@ -141,7 +142,7 @@ FieldErrors unusable_resources(const Json& runtime, const api::TrainJob& job, co
         for (const std::string_view list : {"initContainers", "containers"})
             for (const Json& container : pod_spec_of(replicated)[list].items()) {
                 const bool is_node = list == "containers" && container["name"] == api::node_container;
-                add_resource_faults(replicated, container, takes_own && is_node ? own : nothing, job, errors);
+                add_resource_errors(replicated, container, takes_own && is_node ? own : nothing, job, errors);
             }
     }
     return errors;

@@ -12,6 +12,6 @@ std::string selector_of_placeholders(const std::vector<api::Json>& pods);
 
 /// Gives Pods without a node the scheduling problem of the Pods that hold their gang's room: YuniKorn says
 /// nothing of a Pod until there is room for the whole gang.
-void tell_missing_room(std::vector<api::Json>& pods, const std::vector<api::Json>& placeholders);
+void add_missing_room(std::vector<api::Json>& pods, const std::vector<api::Json>& placeholders);
 
 }  // namespace runtime
