@@ -4,10 +4,9 @@ import pathlib
 import re
 import subprocess
 
-# The library of each program, and the tests of that program. Those of the plugin compare the names of options and metrics of all programs,
-# and run the servers, too.
+# The library of each program, and the tests of that program. Those of the plugin run the servers, too.
 PROGRAMS = {"webhook_app": r"programs\.(webhook|limits|cli)", "reconciler_app": r"programs\.(reconciler|cli)",
-            "cli_app": r"programs\.(cli|plugin|limits)"}
+            "cli_app": r"programs\.(cli|plugin)"}
 # Nearest first.
 ORDER = ("unit", "guard", "threads", "fuzz", "model", "turns", "programs", "cluster", "bed")
 # Names of tests, as regular expressions, for the path of a changed file. The first match counts.
@@ -33,7 +32,7 @@ PLACES = [
     (r"tests/bed/", r"cluster\.|programs\.|bed"),
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),
-    (r"tests/data/", r"unit\.(runtime|admission|controller)|programs\.cli|cluster\.(admission|operations|manifests|lifecycle)|guard\."),
+    (r"tests/data/", r"unit\.(runtime|admission|controller)|cluster\.(admission|operations|manifests|lifecycle)|guard\."),
     (r"manifests/examples/", r"cluster\.docs|programs\.cli|guard\."),
     (r"manifests/(base/crds|crds-source)/", r"unit\.|guard\.|fuzz\.|programs\.|cluster\."),
     (r"manifests/runtimes/", r"guard\.|cluster\.|programs\.cli"),
