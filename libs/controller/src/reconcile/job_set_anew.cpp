@@ -1,5 +1,5 @@
 // A JobSet that is made anew: what it loses, and whether the new one would be taken, comes before.
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/quota.hpp"
 #include "lifecycle/recreate.hpp"
