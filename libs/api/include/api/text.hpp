@@ -30,6 +30,10 @@ inline constexpr char32_t invalid_character = 0xFFFFFFFF;
 /// The text must not be empty.
 char32_t take_character(std::string_view& text);
 
+/// Appends a character. U+FFFD stands for what is none: `invalid_character`, a surrogate, a value above
+/// U+10FFFF.
+void append_character(std::string& text, char32_t character);
+
 /// Returns the position of the first byte that is not part of a character; npos if there is none.
 std::size_t find_invalid_character(std::string_view text);
 
