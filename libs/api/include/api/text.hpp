@@ -23,7 +23,7 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
     return std::ranges::equal(a, b, [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
-/// What stands for a byte that is not part of a character.
+/// Represents a byte that is not part of a character.
 inline constexpr char32_t invalid_character = 0xFFFFFFFF;
 
 /// Removes and returns the first character (code point); `invalid_character`, and one byte, if it is invalid.
