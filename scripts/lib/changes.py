@@ -39,6 +39,7 @@ PLACES = [
     (r"manifests/", r"unit\.webhook_app|guard\.|programs\.limits|cluster\."),
     (r"certs/", r"programs\.webhook|cluster\."),
     (r"scripts/mutations", r"guard\.mutations"),
+    (r"scripts/lib/client-python", r"guard\.|cluster\.clients"),
     (r"scripts/lib/(demo|stories|timeline)", r"cluster\.docs"),
     (r"scripts/release-plugin", r"programs\.plugin|guard\."),
     (r"scripts/lib/artifacts", r"programs\.plugin|guard\.|cluster\.manifests"),

@@ -47,6 +47,7 @@ All tests passed
     ("scripts/release-plugin", "guard.words", {"programs.plugin"}),
     ("scripts/lib/artifacts.py", "guard.words", {"programs.plugin", "cluster.manifests"}),
     ("scripts/lib/overlays.py", "guard.words", {"cluster.manifests"}),
+    ("scripts/lib/client-python", "guard.words", {"cluster.clients"}),
     ("scripts/generate-crds", "guard.words", {"cluster.admission"}),
     ("CMakeLists.txt", "unit.merge", set(NAMES)),
 ])
