@@ -19,11 +19,12 @@ target_compile_options(project_options INTERFACE
 # With optimization, g++ 12 reports overlapping copies in std::string's operator+ where there are none (GCC bug 105651).
 # It also inlines only one of the functions by which Asio allocates and frees coroutine frames, and reports a mismatched pair.
 target_compile_options(project_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict -Wno-mismatched-new-delete>)
-# Line tables suffice for a sanitizer's report, and halve the link time of a debug build.
+# Line tables suffice for a sanitizer's report.
 target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
 
 if(SIGNALBOX_NEAR_STATIC)
-    # Drops unused functions, and paths of the build machine.
+    # Memory: unused functions and libraries are dropped, and relocations are short. docs/design/measurements.md#kept-in-the-reconciler has
+    # what that saves. Paths of the build machine are left out, so that builds can be reproduced.
     target_compile_options(project_options INTERFACE
         -ffunction-sections -fdata-sections -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
     target_link_options(project_options INTERFACE

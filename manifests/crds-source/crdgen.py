@@ -127,7 +127,8 @@ def limit(schema, limits, path):
 
 # Something kept our JobSet from being created, and there has never been one. `.?` would cost a hundred times as much.
 CORRECTABLE = (
-    "(!has(oldSelf.spec.managedBy) || oldSelf.spec.managedBy == 'trainer.kubeflow.org/trainjob-controller') && has(oldSelf.status) && (!has(oldSelf.status.jobsStatus) || size(oldSelf.status.jobsStatus) == 0) && "
+    "(!has(oldSelf.spec.managedBy) || oldSelf.spec.managedBy == 'trainer.kubeflow.org/trainjob-controller') && "
+    "has(oldSelf.status) && (!has(oldSelf.status.jobsStatus) || size(oldSelf.status.jobsStatus) == 0) && "
     "has(oldSelf.status.conditions) && oldSelf.status.conditions.exists(c, c.type == 'Created' && c.status == 'False')"
 )
 

@@ -4,8 +4,9 @@ import pathlib
 import re
 import subprocess
 
-# The library of each program, and the tests of that program.
-PROGRAMS = {"webhook_app": r"programs\.(webhook|limits)", "reconciler_app": r"programs\.reconciler", "cli_app": r"programs\.(cli|plugin)"}
+# The library of each program, and the tests of that program. Those of the plugin run the servers, too.
+PROGRAMS = {"webhook_app": r"programs\.(webhook|limits|cli)", "reconciler_app": r"programs\.(reconciler|cli)",
+            "cli_app": r"programs\.(cli|plugin)"}
 # Nearest first.
 ORDER = ("unit", "guard", "threads", "fuzz", "model", "turns", "programs", "cluster", "bed")
 # Names of tests, as regular expressions, for the path of a changed file. The first match counts.
@@ -32,17 +33,22 @@ PLACES = [
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),
     (r"tests/data/", r"unit\.(runtime|admission|controller)|cluster\.(admission|operations|manifests|lifecycle)|guard\."),
-    (r"manifests/examples/", r"cluster\.docs|guard\."),
+    (r"manifests/examples/", r"cluster\.docs|programs\.cli|guard\."),
     (r"manifests/(base/crds|crds-source)/", r"unit\.|guard\.|fuzz\.|programs\.|cluster\."),
     (r"manifests/runtimes/", r"guard\.|cluster\.|programs\.cli"),
-    (r"manifests/", r"guard\.|cluster\."),
+    (r"manifests/", r"unit\.webhook_app|guard\.|programs\.limits|cluster\."),
     (r"certs/", r"programs\.webhook|cluster\."),
     (r"scripts/mutations", r"guard\.mutations"),
+    (r"scripts/lib/client-python", r"guard\.|cluster\.clients"),
     (r"scripts/lib/(demo|stories|timeline)", r"cluster\.docs"),
-    (r"scripts/(release|dashboard-pictures|incident-pictures|lib/(panels|incidents)\.py)", r"cluster\.manifests"),
+    (r"scripts/release-plugin", r"programs\.plugin|guard\."),
+    (r"scripts/lib/artifacts", r"programs\.plugin|guard\.|cluster\.manifests"),
+    (r"scripts/(release|dashboard-pictures|incident-pictures|lib/(overlays|panels|incidents)\.py)", r"guard\.|cluster\.manifests"),
+    (r"scripts/generate-crds", r"guard\.|cluster\.admission"),
     (r"scripts/lib/(gate|changes)", r"bed\.gate"),
     (r"scripts/cluster", r"cluster\.|bed$"),
-    (r"(docs/|[^/]+\.md$)", r"guard\.|cluster\.(docs|manifests|security)|programs\.(cli|limits)"),
+    (r"docs/", r"unit\.(runtime|webhook_app)|guard\.|programs\.(cli|limits|webhook)|cluster\.(docs|manifests|security|clients)"),
+    (r"[^/]+\.md$", r"guard\.|cluster\.(docs|manifests|security)|programs\.(cli|limits)"),
     (r"bench/", r"guard\.|bed\.(bench|controllers|instructions)"),
     (r"scripts/", r"guard\."),
 ]

@@ -1,7 +1,7 @@
 """The names that users write into manifests, scripts and dashboards: options of the programs, and metrics with their labels.
 
 tests/data/interface.yaml records them, so that a review sees when one is added, renamed or removed, and
-tests/programs/cli/test_interface.py compares it. This writes it again, by the programs in $SIGNALBOX_BIN_DIR (default: build/dev/bin):
+tests/guards/interface/test_interface.py compares it. This writes it again, by the programs in $SIGNALBOX_BIN_DIR (default: build/dev/bin):
 
   python3 tests/bed/interface.py --write
 

@@ -6,9 +6,10 @@ import pytest
 
 from paths import ROOT
 
-NAMES = ["unit.merge", "unit.runtime", "guard.words", "threads.net", "fuzz.cost", "model", "turns", "programs.cli", "programs.plugin",
-         "cluster.docs", "bed", "bed.bench", "bed.controllers", "bed.instructions", "bed.gate", "bed.terminal",
-         "bed.together"]
+NAMES = ["unit.merge", "unit.runtime", "unit.webhook_app", "guard.words", "guard.interface", "threads.net", "fuzz.cost", "model", "turns",
+         "programs.cli", "programs.limits", "programs.plugin", "programs.reconciler", "programs.webhook", "cluster.admission",
+         "cluster.clients", "cluster.docs", "cluster.manifests", "bed", "bed.bench", "bed.controllers", "bed.instructions", "bed.gate",
+         "bed.terminal", "bed.together"]
 LOG = """3/9 Testing: cluster.docs
 3/9 Test: cluster.docs
 Command: "pytest"
@@ -32,19 +33,32 @@ All tests passed
 
 
 @pytest.mark.parametrize("file, first, others", [
-    ("libs/merge/src/merge_patch.cpp", "unit.merge", {"unit.runtime", "guard.words", "model", "turns", "cluster.docs"}),
+    ("libs/merge/src/json_patch.cpp", "unit.merge", {"unit.runtime", "guard.words", "model", "turns", "cluster.docs"}),
     ("tests/turns/cases.cpp", "turns", set()),
-    ("apps/cli/src/list/rows.cpp", "guard.words", {"programs.cli", "programs.plugin", "cluster.docs"}),
+    ("apps/cli/src/list/rows.cpp", "guard.words", {"guard.interface", "programs.cli", "programs.plugin", "cluster.docs"}),
+    ("apps/webhook/src/main.cpp", "unit.webhook_app", {"programs.cli", "programs.limits", "programs.webhook"}),
+    ("apps/reconciler/src/main.cpp", "guard.words", {"programs.cli", "programs.reconciler"}),
+    ("libs/progress/src/go_json.cpp", "unit.webhook_app", {"programs.cli", "programs.webhook"}),
+    ("docs/webhook-limits.md", "unit.runtime", {"unit.webhook_app", "programs.limits", "cluster.docs"}),
+    ("docs/progress.md", "unit.runtime", {"programs.webhook", "cluster.clients"}),
+    ("manifests/base/webhook-deployment.yaml", "unit.webhook_app", {"programs.limits", "cluster.manifests"}),
+    ("tests/data/interface.yaml", "unit.runtime", {"guard.interface"}),
+    ("scripts/release", "guard.words", {"cluster.manifests"}),
+    ("scripts/release-plugin", "guard.words", {"programs.plugin"}),
+    ("scripts/lib/artifacts.py", "guard.words", {"programs.plugin", "cluster.manifests"}),
+    ("scripts/lib/overlays.py", "guard.words", {"cluster.manifests"}),
+    ("scripts/lib/client-python", "guard.words", {"cluster.clients"}),
+    ("scripts/generate-crds", "guard.words", {"cluster.admission"}),
     ("CMakeLists.txt", "unit.merge", set(NAMES)),
 ])
 def test_a_change_chooses_the_nearest_tests_first(monkeypatch, file, first, others):
     monkeypatch.setattr(changes, "changed_files", lambda root, revision: [file])
     chosen = changes.tests_for(ROOT, "main", NAMES)
-    assert chosen[0] == first and others <= {*chosen}
+    assert (ROOT / file).exists() and chosen[0] == first and others <= {*chosen}
 
 
 @pytest.mark.parametrize("file, want", [
-    ("bench/support/driver.py", {"guard.words", "bed.bench", "bed.controllers", "bed.instructions"}),
+    ("bench/support/driver.py", {"guard.words", "guard.interface", "bed.bench", "bed.controllers", "bed.instructions"}),
     *((f"tests/bed/test_{name}.py", {f"bed.{name}"}) for name in ("bench", "controllers", "gate", "instructions", "terminal", "together")),
 ])
 def test_a_change_of_a_benchmark_or_of_a_test_of_the_bed_chooses_no_more_than_its_tests(monkeypatch, file, want):

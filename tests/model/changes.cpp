@@ -1,6 +1,6 @@
 // Changes of a suspended job in a cluster that changes or limits JobSets, and what the job keeps.
 #include "acts.hpp"
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "scenario_lists.hpp"
 
 namespace model {

@@ -4,7 +4,7 @@
 #include "api/meta.hpp"
 #include "api/notes.hpp"
 #include "environment.hpp"
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 
 namespace model {
 namespace {

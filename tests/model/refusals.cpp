@@ -1,6 +1,6 @@
 // Errors of the API server, and objects of others, that block a job for a while.
 #include "acts.hpp"
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "scenario_lists.hpp"
 
 namespace model {

@@ -39,7 +39,7 @@ constexpr Example delete_examples[] = {
     {"delete --ended --older-than 7d", "Deletes them."},
 };
 constexpr Example explain_examples[] = {
-    {"explain night", "Shows how the TrainJob night of your namespace stands."},
+    {"explain night", "Shows the state of the TrainJob night of your namespace."},
     {"explain team/night --watch", "Shows it again whenever something has changed."},
 };
 constexpr Example list_examples[] = {
@@ -87,15 +87,15 @@ const Command all[] = {
      "for each. It needs the role edit. Exit status: 0; 1 if one of them could not be deleted; 2 on bad "
      "usage and for a kubeconfig that cannot be used.",
      delete_examples, run<DeleteSettings, delete_ended>, options_of<DeleteSettings>},
-    {"explain", "NAMESPACE/NAME", "show how a TrainJob of a cluster stands, and why",
-     "Shows on one screen how a TrainJob of a cluster stands and why: its state, deadline and time to live, "
+    {"explain", "NAMESPACE/NAME", "show the state of a TrainJob and its cause",
+     "Shows the state of a TrainJob and its cause on one screen, with its deadline and time to live, "
      "what has changed of its runtime since, its JobSet, its Pods and what is wrong with them, the latest "
      "events. It reads with the permissions of the kubeconfig, and changes nothing. Exit status: 0; 1 if "
      "the TrainJob cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
      explain_examples, run<ExplainSettings, explain>, options_of<ExplainSettings>},
     {"list", "", "list TrainJobs with state, progress, nodes, GPUs and times",
-     "Lists the TrainJobs of a namespace or of all: what each is doing, the progress and the time left that "
-     "its training code has reported, nodes that are ready of those wanted, GPUs, age, what is left of the "
+     "Lists the TrainJobs of a namespace or of all: the state, the progress and the time left that the "
+     "training code has reported, nodes that are ready of those wanted, GPUs, age, what is left of the "
      "deadline and until it is deleted, and the queue. It needs the role view, and changes nothing. Exit "
      "status: 0; 1 if the TrainJobs cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
      list_examples, run<ListSettings, list>, options_of<ListSettings>},

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "api/meta.hpp"
+#include "merge/merge_patch.hpp"
 
 namespace offline {
 namespace {
@@ -19,21 +20,6 @@ api::Error refused(int status, api::Errc code, const char* reason, const std::st
 
 bool differs(const Json& wanted, const Json& actual) {
     return wanted.is_string() && wanted.as_string() != actual.as_string();
-}
-
-// JSON merge patch, RFC 7396.
-void merge_into(Json& target, const Json& change) {
-    if (!change.is_object()) {
-        target = change;
-        return;
-    }
-    if (!target.is_object()) target = Json::object();
-    for (const auto& [key, value] : change.members()) {
-        if (value.is_null())
-            target.erase(key);
-        else
-            merge_into(target[key], value);
-    }
 }
 
 Json without_preconditions(Json object) {
@@ -143,7 +129,7 @@ api::Result<kube::Response> DocumentServer::patch(const std::string& path, const
     if (differs(seen["uid"], actual["uid"]) || differs(seen["resourceVersion"], actual["resourceVersion"]))
         return refused(409, api::Errc::conflict, "Conflict", path);
     if (is_apply) written_.push_back(without_preconditions(change));
-    merge_into(object, change);
+    merge::merge_patch(object, change);
     return store(path, 200, std::move(object));
 }
 

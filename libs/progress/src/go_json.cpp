@@ -7,27 +7,6 @@
 namespace progress {
 namespace {
 
-constexpr std::string_view replacement = "\xEF\xBF\xBD";
-
-void append(std::string& out, unsigned code) {
-    const auto put = [&](unsigned byte) { out += static_cast<char>(byte); };
-    if (code < 0x80) {
-        put(code);
-    } else if (code < 0x800) {
-        put(0xC0 | code >> 6);
-        put(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        put(0xE0 | code >> 12);
-        put(0x80 | (code >> 6 & 0x3F));
-        put(0x80 | (code & 0x3F));
-    } else {
-        put(0xF0 | code >> 18);
-        put(0x80 | (code >> 12 & 0x3F));
-        put(0x80 | (code >> 6 & 0x3F));
-        put(0x80 | (code & 0x3F));
-    }
-}
-
 // Reads "uXXXX".
 std::optional<unsigned> unit(std::string_view text) {
     if (text.size() < 5 || text[0] != 'u') return std::nullopt;
@@ -95,9 +74,7 @@ bool GoJson::string(std::string& out) {
             if (!escape(out)) return false;
             continue;
         }
-        const std::string_view text = rest_;
-        const bool is_valid = api::take_character(rest_) != api::invalid_character;
-        out += is_valid ? text.substr(0, text.size() - rest_.size()) : replacement;
+        api::append_character(out, api::take_character(rest_));
     }
     return false;
 }
@@ -115,15 +92,15 @@ bool GoJson::escape(std::string& out) {
     if (!first) return false;
     rest_.remove_prefix(5);
     if (!is_surrogate(*first)) {
-        append(out, *first);
+        api::append_character(out, *first);
         return true;
     }
     const auto second = rest_.starts_with('\\') ? unit(rest_.substr(1)) : std::nullopt;
     if (*first < 0xDC00 && second && *second >= 0xDC00 && *second < 0xE000) {
-        append(out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00));
+        api::append_character(out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00));
         rest_.remove_prefix(6);
     } else {
-        out += replacement;
+        api::append_character(out, api::invalid_character);
     }
     return true;
 }

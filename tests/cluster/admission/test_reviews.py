@@ -174,15 +174,6 @@ def test_a_dry_run_has_the_same_verdict_and_leaves_nothing(signalbox, rest, runt
     assert codes == [code, code]
 
 
-def test_deleting_a_job_sends_no_review(signalbox, rest):
-    rest.create(runtime("plain-gone"))
-    rest.create(train_job("gone", "plain-gone", suspend=True))
-    before = signalbox.webhook.metric("signalbox_admission_requests_total")
-    assert before > 0
-    rest.delete("trainjobs", "gone")
-    assert signalbox.webhook.metric("signalbox_admission_requests_total") == before
-
-
 def test_a_slow_lookup_ends_with_the_timeout_of_the_configuration(signalbox, rest, proxy):
     """The time that other timeouts leave: tests/unit/admission/handler_test.cpp."""
     seconds = 3

@@ -3,7 +3,6 @@
 import pytest
 
 from paths import ROOT
-from guides import keep_pods_running
 from gangs import install_pod_groups, path_of_pod_group
 from rest import Rest, conditions, true_conditions, wait_for
 
@@ -67,15 +66,6 @@ def end_of(rest, name, condition):
     return wait_for("its end", lambda: conditions(rest.get("trainjobs", name)).get(condition), timeout=60)
 
 
-def test_the_deadline_ends_a_job_that_runs_on(signalbox, kubectl, rest):
-    keep_pods_running(rest)
-    text = text_of("deadline")
-    assert "activeDeadlineSeconds: 3600" in text
-    kubectl("apply", "-f", "-", input=text.replace("activeDeadlineSeconds: 3600", "activeDeadlineSeconds: 2"))
-    assert end_of(rest, "deadline", "Failed")["reason"] == "DeadlineExceeded"
-    wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not rest.list("pods"))
-
-
 def test_a_job_is_deleted_when_the_ttl_of_its_runtime_is_over(signalbox, kubectl, rest):
     a_day = "ttlSecondsAfterFinished: 86400"
     assert a_day in text_of("time-to-live")
@@ -125,3 +115,5 @@ def test_a_job_with_checkpoints_mounts_the_claim_and_completes(signalbox, kubect
 def test_every_frequently_used_feature_has_an_example():
     assert {path.stem for path in EXAMPLES} >= {"fine-tuning", "data-parallel", "mpi", "jax", "xgboost", "initializers", "deadline",
                                                 "time-to-live", "resource-claims", "kueue", "volcano"}
+    # test_users_guide.py shows what becomes of a job with a deadline.
+    assert "activeDeadlineSeconds: 3600" in text_of("deadline")

@@ -55,7 +55,7 @@ def test_after_the_deadline_the_guides_query_prints_the_failed_condition(signalb
     failed = next(c for c in parse_all(printed) if c["type"] == "Failed")
     assert (failed["reason"], failed["message"]) == (
         "DeadlineExceeded", "TrainJob exceeded its active deadline of 2s: spec.activeDeadlineSeconds")
-    wait_for("its pods to go", lambda: not pods(rest))
+    wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not pods(rest))
 
 
 def test_with_created_on_failure_the_failed_condition_is_the_only_true_one(signalbox, kubectl, rest):

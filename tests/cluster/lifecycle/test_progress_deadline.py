@@ -79,7 +79,8 @@ def test_reports_enqueue_nothing(watched, rest, admin):
 
     def reconciles():
         return watched.reconciler.metric("signalbox_reconciles_total", 'result="done"')
-    settled = wait_for("the reconciler to rest", lambda: (reconciles(),))[0]
+    watched.wait_until_idle()
+    settled = reconciles()
     for percentage in range(30):
         progress_deadlines.report(rest, "reports", progressPercentage=percentage)
     # A change of something else does, and shows that the reports have arrived before.

@@ -50,6 +50,7 @@ def test_a_job_has_its_own_ttl_and_it_can_be_set_after_the_end(signalbox, rest):
 def test_an_edit_of_a_runtime_never_shortens_a_life_that_has_begun(signalbox, rest):
     before = deletions(signalbox, "runtime")
     began_with = {"edited": {"ttlSecondsAfterFinished": 3600}, "endless": {}}
+    edits = {"edited": {"runPolicy": {"ttlSecondsAfterFinished": 0}}, "endless": {"ttlSecondsAfterFinished": 0}}
     for name, policy in began_with.items():
         rest.create(runtime(name, runPolicy=policy))
     names = [f"{name}-{number}" for name in began_with for number in range(50)]
@@ -61,7 +62,7 @@ def test_an_edit_of_a_runtime_never_shortens_a_life_that_has_begun(signalbox, re
     signalbox.wait_until_idle()
     for name, policy in began_with.items():
         assert rest.get("trainjobs", f"{name}-0")["status"]["runPolicy"] == policy
-        rest.patch("clustertrainingruntimes", name, {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 0}}})
+        rest.patch("clustertrainingruntimes", name, {"spec": edits[name]})
         rest.create(train_job("new", name))
         until_gone(rest, "new")
     signalbox.wait_until_idle()

@@ -134,18 +134,6 @@ def test_a_deadline_and_a_ttl_work_together(signalbox, rest):
     wait_for("its pods to be deleted", lambda: not pods(rest, "brief"), timeout=60)
 
 
-def test_a_ttl_that_the_runtime_gets_later_deletes_no_job_that_has_ended(signalbox, rest):
-    rest.create(runtime("untidy"))
-    rest.create(train_job("leftover", "untidy"))
-    until(rest, "leftover", "Complete")
-    signalbox.wait_until_idle()
-    rest.patch("clustertrainingruntimes", "untidy", {"spec": {"ttlSecondsAfterFinished": 0}})
-    rest.create(train_job("tidied", "untidy"))
-    until_gone(rest, "tidied")
-    signalbox.wait_until_idle()
-    assert "deletionTimestamp" not in rest.get("trainjobs", "leftover")["metadata"]
-
-
 @pytest.mark.parametrize("expired", [False, True])
 def test_a_ttl_outlives_the_reconciler_and_the_runtime_and_takes_all_that_the_job_owns(signalbox, rest, expired):
     ttl = 5

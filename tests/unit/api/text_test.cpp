@@ -30,6 +30,27 @@ TEST_CASE("text is read by characters, and a byte that belongs to none counts al
     CHECK(characters("\xE2\x82 \xC3\xA4") == std::vector<char32_t>{bad, bad, ' ', 0xE4});
 }
 
+TEST_CASE("a character is appended as take_character() reads it", "[text]") {
+    constexpr char32_t whole[] = {0x00,   0x61,   0x7F,   0x80,   0xE4,    0x7FF,   0x800,   0x20AC,
+                                  0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x1F686, 0x10FFFF};
+    for (const char32_t c : whole) {
+        CAPTURE(static_cast<std::uint32_t>(c));
+        std::string text = "a";
+        api::append_character(text, c);
+        CHECK(characters(text) == std::vector<char32_t>{'a', c});
+    }
+    std::string text;
+    api::append_character(text, 0x20AC);
+    CHECK(text == "\xE2\x82\xAC");
+    constexpr char32_t none[] = {0xD800, 0xDFFF, 0x110000, api::invalid_character};
+    for (const char32_t c : none) {
+        CAPTURE(static_cast<std::uint32_t>(c));
+        text.clear();
+        api::append_character(text, c);
+        CHECK(text == "\xEF\xBF\xBD");
+    }
+}
+
 TEST_CASE("the first invalid byte of a text is found wherever it is", "[text]") {
     for (std::size_t at = 0; at < 20; ++at) {
         std::string text(20, 'a');

@@ -1,7 +1,7 @@
 // How a suspended JobSet takes a change.
 #include "api/names.hpp"
 #include "api/notes.hpp"
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "life.hpp"
 #include "runtime/info.hpp"
 

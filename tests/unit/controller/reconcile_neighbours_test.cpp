@@ -2,7 +2,7 @@
 // claims that are slow to go.
 #include "api/names.hpp"
 #include "api/notes.hpp"
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "life.hpp"
 
 namespace controller {

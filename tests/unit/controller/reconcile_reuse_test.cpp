@@ -1,5 +1,5 @@
 // What an earlier TrainJob of the name has left.
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "life.hpp"
 
 namespace controller {

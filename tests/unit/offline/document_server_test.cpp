@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "kube/client/status.hpp"
 #include "kube/watch/store.hpp"
 #include "support/printers.hpp"

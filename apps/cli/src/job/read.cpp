@@ -110,7 +110,7 @@ kube::Async<> read_ready_nodes(kube::ApiServer& server, std::vector<Brief>& jobs
         names.insert(job.key.name);
     }
     if (namespaces.empty()) co_return api::Result<>();
-    ListQuery query = {.resource = batch_jobs,
+    ListQuery query = {.resource = kube::resources::jobs,
                        .ns = namespaces.size() == 1 ? *namespaces.begin() : "",
                        .labels = one_of(names),
                        .fields = "status.successful=0"};

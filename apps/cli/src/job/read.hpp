@@ -15,9 +15,6 @@ struct Selection {
     std::vector<api::ObjectKey> keys = {};
 };
 
-/// The resource of Jobs, of the group batch.
-inline constexpr kube::Resource batch_jobs = {"batch", "v1", "jobs", true};
-
 /// Reads the runtimes that TrainJobs of the namespace may name. For a list that is forbidden or missing,
 /// `notes` gets a sentence about the unknown values.
 kube::Async<Runtimes> read_runtimes(kube::ApiServer& server, std::string ns, std::vector<std::string>& notes);

@@ -49,7 +49,7 @@ kube::Async<Timeline> read_timeline(Session& session, api::ObjectKey key) {
         seen.job_set = std::move(*job_set);
 
     const std::string labels = std::string(api::job_set_name_label) + "=" + key.name;
-    ListQuery jobs_query = {.resource = batch_jobs, .ns = key.ns, .labels = labels};
+    ListQuery jobs_query = {.resource = resources::jobs, .ns = key.ns, .labels = labels};
     auto jobs = co_await read_objects(session.server, std::move(jobs_query));
     take(std::move(jobs), "its Jobs", seen.jobs, missing);
     ListQuery pods_query = {.resource = resources::pods, .ns = key.ns, .labels = labels};

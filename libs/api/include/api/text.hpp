@@ -23,12 +23,16 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
     return std::ranges::equal(a, b, [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
-/// What stands for a byte that is not part of a character.
+/// Represents a byte that is not part of a character.
 inline constexpr char32_t invalid_character = 0xFFFFFFFF;
 
 /// Removes and returns the first character (code point); `invalid_character`, and one byte, if it is invalid.
 /// The text must not be empty.
 char32_t take_character(std::string_view& text);
+
+/// Appends a character. U+FFFD stands for what is none: `invalid_character`, a surrogate, a value above
+/// U+10FFFF.
+void append_character(std::string& text, char32_t character);
 
 /// Returns the position of the first byte that is not part of a character; npos if there is none.
 std::size_t find_invalid_character(std::string_view text);

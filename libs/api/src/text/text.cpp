@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
+bool is_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDFFF; }
+
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 constexpr std::uint64_t above_ascii = 0x8080808080808080;
@@ -75,9 +77,31 @@ char32_t take_character(std::string_view& text) {
         point = point << 6 | (byte(i) & 0x3F);
     }
     constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    good = good && point >= smallest[size] && point <= 0x10FFFF && !(point >= 0xD800 && point <= 0xDFFF);
+    good = good && point >= smallest[size] && point <= 0x10FFFF && !is_surrogate(point);
     text.remove_prefix(good ? size : 1);
     return good ? point : invalid_character;
+}
+
+void append_character(std::string& text, char32_t character) {
+    const auto put = [&text](char32_t byte) { text += static_cast<char>(byte); };
+    const auto continued = [&](int shift) { put(0x80 | (character >> shift & 0x3F)); };
+    if (character < 0x80) {
+        put(character);
+    } else if (character < 0x800) {
+        put(0xC0 | character >> 6);
+        continued(0);
+    } else if (character > 0x10FFFF || is_surrogate(character)) {
+        text += replacement;
+    } else if (character < 0x10000) {
+        put(0xE0 | character >> 12);
+        continued(6);
+        continued(0);
+    } else {
+        put(0xF0 | character >> 18);
+        continued(12);
+        continued(6);
+        continued(0);
+    }
 }
 
 std::size_t find_invalid_character(std::string_view text) {

@@ -1,5 +1,5 @@
 // Recreates a JobSet, after checks of what that loses and whether the API server would accept the new one.
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/quota.hpp"
 #include "lifecycle/recreate.hpp"

@@ -1,6 +1,7 @@
 #include "reconcile/job_set_writer.hpp"
 
-#include "kube/client/job_requests.hpp"
+#include "api/notes.hpp"
+#include "kube/client/request.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
@@ -38,6 +39,13 @@ Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
 std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
     if (runtime::differs_in_suspend_only(ours, live)) return {};
     return lifecycle::withdrawn_fields(live, ours);
+}
+
+// Those with the label of the JobSet's name.
+kube::Request list_jobs(const api::ObjectKey& job_set) {
+    const std::string selector = std::string(api::job_set_name_label).append("=").append(job_set.name);
+    return {.target = kube::path(kube::resources::jobs, {job_set.ns, ""}) +
+                      "?labelSelector=" + kube::percent_encode(selector)};
 }
 
 }  // namespace
@@ -195,7 +203,7 @@ kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live, cons
 
 kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, const Json* kept,
                                                std::string why) {
-    kube::Request request = kube::list_jobs(key());
+    kube::Request request = list_jobs(key());
     const auto jobs = co_await kube::fetch(server_, std::move(request));
     if (!jobs) co_return ended(lifecycle::ReadFailed{"Jobs of JobSet " + to_string(key()), jobs.error()});
     auto found = lifecycle::jobs_to_replace(live, (*jobs)["items"].items());

@@ -5,7 +5,7 @@
 #include "api/names.hpp"
 #include "api/notes.hpp"
 #include "controller/reconcile/observe.hpp"
-#include "kube/client/job_requests.hpp"
+#include "kube/client/request.hpp"
 #include "runtime/compare.hpp"
 
 namespace controller {

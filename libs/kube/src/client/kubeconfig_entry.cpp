@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "api/base64.hpp"
+#include "api/text.hpp"
 
 namespace kube {
 namespace {
@@ -12,16 +13,14 @@ using api::Json;
 
 constexpr std::string_view exec_group = "client.authentication.k8s.io/";
 
-// Control characters would reach terminals: C0, DEL, and C1 in UTF-8. A hint is one line.
+// Control characters would reach terminals. A hint is one line.
 std::string one_line(std::string_view text) {
     std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-        if (c1) ++i;
-        const bool blank = byte <= 0x20 || byte == 0x7F || c1;
+    while (!text.empty()) {
+        const char32_t character = api::take_character(text);
+        const bool blank = character == ' ' || api::is_control(character);
         if (!blank)
-            out += text[i];
+            api::append_character(out, character);
         else if (!out.empty() && out.back() != ' ')
             out += ' ';
     }

@@ -139,4 +139,9 @@ Request remove(const Resource& resource, const api::ObjectKey& key, Propagation 
             .body = api::to_json(options)};
 }
 
+Request dry_run(Request write) {
+    write.target += write.target.find('?') == std::string::npos ? "?dryRun=All" : "&dryRun=All";
+    return write;
+}
+
 }  // namespace kube

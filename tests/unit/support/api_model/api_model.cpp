@@ -4,8 +4,8 @@
 
 #include "admission.hpp"
 #include "api/meta.hpp"
+#include "merge/merge_patch.hpp"
 #include "preconditions.hpp"
-#include "support/merge_patch.hpp"
 
 namespace model {
 namespace {
@@ -272,7 +272,7 @@ Reply ApiModel::create(const Target& target, Json object, const Manager& manager
 Reply ApiModel::merge_patch(const Target& target, const Json& patch) {
     const Json& live = find(target.kind->resource, target.key)->object;
     Json object = live;
-    merge_into(object, patch);
+    merge::merge_patch(object, patch);
     if (patch["metadata"]["resourceVersion"].is_null()) object["metadata"].erase("resourceVersion");
     if (auto refused = check_versions(*target.kind, patch["metadata"], live, target.status)) return *refused;
     object["metadata"].erase("uid");

@@ -64,6 +64,9 @@ Request replace(const Resource& resource, const api::Json& object);
 Request remove(const Resource& resource, const api::ObjectKey& key, Propagation how,
                const Preconditions& only_if = {});
 
+/// Returns the same write as a dry run: validated, but not stored.
+Request dry_run(Request write);
+
 /// Percent-encodes everything but RFC 3986's unreserved characters.
 std::string percent_encode(std::string_view text);
 

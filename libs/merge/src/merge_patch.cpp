@@ -1,8 +1,8 @@
-#pragma once
-#include "api/json.hpp"
+#include "merge/merge_patch.hpp"
 
-/// Applies a JSON merge patch (RFC 7396), for fakes of the API server.
-inline void merge_into(api::Json& target, const api::Json& patch) {
+namespace merge {
+
+void merge_patch(api::Json& target, const api::Json& patch) {
     if (!patch.is_object()) {
         target = patch;
         return;
@@ -12,6 +12,8 @@ inline void merge_into(api::Json& target, const api::Json& patch) {
         if (value.is_null())
             target.erase(key);
         else
-            merge_into(target[key], value);
+            merge_patch(target[key], value);
     }
 }
+
+}  // namespace merge
