@@ -41,17 +41,25 @@ constexpr Check checks[] = {
     {Rule::deadline_maximum, deadline_is_within_maximum, RuleInput::runtime},
 };
 
-// The copies by MultiKueue are not deleted after their TTL, so they need no warning.
+// The copies by MultiKueue are not deleted after their TTL, so they need no warning. A client whose types lack
+// the field removes it without knowing.
 void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create() || review.is_denied || review.job.meta.deletion || review.job.is_multikueue_copy)
         return;
-    const auto ttl = review.job.ttl_seconds_after_finished;
+    const auto own = review.job.ttl_seconds_after_finished;
     const api::Condition* ended = api::terminal_condition(review.job);
-    if (!ttl || ttl == review.old_job->ttl_seconds_after_finished || !ended) return;
+    if (own == review.old_job->ttl_seconds_after_finished || !ended) return;
+    const auto of_runtime =
+        review.job.run_policy ? review.job.run_policy->ttl_seconds_after_finished : std::nullopt;
+    const auto ttl = own ? own : of_runtime;
     const auto age = review.now - ended->last_transition;
-    if (age >= std::chrono::seconds(*ttl))
-        warnings.push_back("spec.ttlSecondsAfterFinished: the TrainJob ended " + std::to_string(age.count()) +
-                           "s ago: it is deleted at once");
+    if (!ttl || age < std::chrono::seconds(*ttl)) return;
+    const std::string text =
+        "spec.ttlSecondsAfterFinished: the TrainJob ended " + std::to_string(age.count()) + "s ago: ";
+    warnings.push_back(text + (own ? "it is deleted at once"
+                                   : "without this field it is deleted at once, unless its runtime has a "
+                                     "longer time to live than the " +
+                                         std::to_string(*ttl) + "s of its beginning"));
 }
 
 constexpr Warner warners[] = {
