@@ -21,7 +21,10 @@ WORDS = {
 PHRASES = {
     r"waiting[ _]room": "wait list",
     r"looks?[ _]again": "requeue, read again",
-    r"\b(?:[Aa]|[Tt]he|[Tt]his|[Oo]ne|[Ee]ach|[Ll]ast|[Nn]ext|[Aa]nother|[Nn]o|[Ee]arlier|[Ff]ailed) pass(?:es)?\b(?! phrase)": "reconcile",
+    r"\b(?:[Aa]|[Tt]he|[Tt]his|[Oo]ne|[Ee]ach|[Ll]ast|[Nn]ext|[Aa]nother|[Nn]o|[Ee]arlier|[Ff]ailed"
+    r"|[Aa]ny|[Ee]very|[Mm]any|[Ss]econd|[Tt]wo|[Oo]f|[Ww]hat) pass(?:es)?\b(?! phrase)": "reconcile",
+    # In names alone, and not in those of tests, which are sentences.
+    r"\b(?!test_)(?:(?:[a-z0-9]+_)+tells?\b|(?:[a-z0-9]+_)*tells?_\w+)": "show, report, note",
 }
 # Texts that users match, data, and what is said of persons.
 ALLOWED = {
@@ -75,6 +78,7 @@ def offences():
 
 def main():
     assert list(found_in("int toldBy; // a pass")) and not list(found_in("whole history passes"))
+    assert list(found_in("tell_state(tells_of_server)")) and not list(found_in("def test_it_tells_all(): # tells"))
     found = list(offences())
     print("\n".join(found))
     return bool(found)
