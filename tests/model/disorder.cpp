@@ -135,9 +135,9 @@ Action expect_no_condition() {
         const auto conditions =
             job ? api::parse_train_job(job->object).conditions : std::vector<api::Condition>();
         for (const api::Condition& each : conditions) {
-            const bool tells_of_server = each.reason == api::reason::jobs_build_retrying ||
+            const bool names_the_server = each.reason == api::reason::jobs_build_retrying ||
                                          each.reason == api::reason::jobs_creation_retrying;
-            if (world.is_unharmed() || !tells_of_server)
+            if (world.is_unharmed() || !names_the_server)
                 world.invariants.complain("the job has the condition " + each.reason);
         }
     };

@@ -55,7 +55,7 @@ private:
     bool waits_for_others(const api::Json& job_set, const api::Json& replicated_job) const;
     std::int64_t succeeded(const api::Json& job_set, const api::Json& replicated_job) const;
     Reply follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);
-    void tell_of_refusal(const api::Json& job_set, const Reply& refusal);
+    void report_refusal(const api::Json& job_set, const Reply& refusal);
     void count(const api::ObjectKey& job_set);
     void handle_failure(const api::Json& job_set, const api::Json& job, api::Json& status);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);

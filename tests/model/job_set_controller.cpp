@@ -168,26 +168,24 @@ void JobSetController::follow(const api::ObjectKey& key) {
                 key.name + "-" + std::string(replicated_job["name"].as_string()) + "-" + std::to_string(i);
             // It writes no status then.
             if (const Reply reply = follow_job(job_set, replicated_job, {key.ns, name}); !reply.ok())
-                return tell_of_refusal(job_set, reply);
+                return report_refusal(job_set, reply);
         }
     }
     count(key);
 }
 
-// One event, as recorders count what is repeated, with the time of the latest. Then it tries again.
-void JobSetController::tell_of_refusal(const Json& job_set, const Reply& refusal) {
+// One event, as recorders count what is repeated: they store the time of the latest half an hour later. Then it
+// tries again.
+void JobSetController::report_refusal(const Json& job_set, const Reply& refusal) {
     const api::ObjectMeta meta = api::parse_meta(job_set);
     Json event;
     event["metadata"] = Json::object({{"name", meta.name + ".refused"}, {"namespace", meta.ns}});
     event["involvedObject"] = Json::object({{"kind", "JobSet"}, {"name", meta.name}, {"uid", meta.uid}});
     event["type"] = "Warning";
+    event["reason"] = "JobCreationFailed";
     event["message"] = api::parse_json(refusal.body).value()["message"];
     event["lastTimestamp"] = api::format_time(time_.wall_seconds());
-    if (api_.find("events", {meta.ns, meta.name + ".refused"}))
-        api_.handle(as_controller(
-            kube::merge_patch(kube::resources::events, {meta.ns, meta.name + ".refused"}, std::move(event))));
-    else
-        api_.handle(as_controller(kube::create(kube::resources::events, event)));
+    api_.handle(as_controller(kube::create(kube::resources::events, event)));
     time_.after(std::chrono::seconds(5), [this, key = meta.key()] { plan(key); });
 }
 

@@ -20,6 +20,9 @@ constexpr std::chrono::minutes wait_lasts{5};
 constexpr std::chrono::minutes text_lasts{1};
 // The longest pause of the Job controller between two attempts to create a Pod.
 constexpr std::chrono::minutes pause_of_jobs{6};
+constexpr std::chrono::minutes longest_pause{30};
+// Events have whole seconds, of another clock.
+constexpr std::chrono::seconds clock_tolerance{2};
 constexpr std::chrono::minutes second_warning{5};
 // The API server forgets events after an hour.
 constexpr std::chrono::minutes warned_again{30};
@@ -32,7 +35,7 @@ struct Cause {
     std::chrono::seconds without_event = lasts;  // the same limit while no event gives the reason
     bool warns = true;                           // report_error() sends no events about it
     bool begins = false;                         // starts now, even if the same cause was present before
-    std::chrono::minutes looks_every = text_lasts;  // between two reads of the events
+    bool is_of_counts = false;                   // found in the counts of the JobSet, which may be cached ones
 };
 
 // The limit without an event of a cause that only an event shows.
@@ -60,8 +63,7 @@ std::optional<Cause> missing_start(const Observed& observed) {
                      .lasts = wait_lasts,
                      .is_of_start = true,
                      .without_event = never,
-                     .begins = jobs_status(observed) != observed.job->jobs_status,
-                     .looks_every = wait_lasts};
+                     .begins = jobs_status(observed) != observed.job->jobs_status};
     return std::nullopt;
 }
 
@@ -74,7 +76,8 @@ std::optional<Cause> missing_suspension(const Observed& observed) {
             return Cause{.reason = api::reason::waiting_for_pods,
                          .lasts = wait_lasts,
                          .message = "The JobSet is suspended, and Pods of its job " + each.name +
-                                    " still run: the JobSet controller has not suspended its Jobs"};
+                                    " still run: the JobSet controller has not suspended its Jobs",
+                         .is_of_counts = true};
     return std::nullopt;
 }
 
@@ -140,13 +143,19 @@ bool has_lasted(const Stall& stall, const Cause& cause, api::Time now) {
     return now - stall.since >= cause.lasts;
 }
 
+// Returns how long a text stands before the events are read again. What may wait for days costs less with time.
+std::chrono::seconds between_looks(const Stall& stall, const Cause& cause, api::Time now) {
+    if (cause.without_event != never) return text_lasts;
+    return std::clamp<std::chrono::seconds>((now - stall.since) / 2, wait_lasts, longest_pause);
+}
+
 // Returns whether this reconcile determines the text on a live view: for events once a minute, and for every
 // cause before its first report, since caches may be old.
 bool looks(const Observed& observed, const Stall& stall, const Cause& cause, api::Time now) {
     const bool is_stated = stated(observed, cause);
     if (!is_stated && !has_lasted(stall, cause, now)) return false;
     const bool reports_first = !is_stated && now - stall.since >= cause.without_event;
-    return reports_first || !stall.looked || now >= *stall.looked + cause.looks_every;
+    return reports_first || !stall.looked || now >= *stall.looked + between_looks(stall, cause, now);
 }
 
 // That events cannot be read says nothing of Jobs that only events tell of.
@@ -164,9 +173,9 @@ std::string text_of(const Cause& cause, const Observed& observed, const std::str
         std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(), [&](const auto& each) {
             return each.name == job_set.lacks_pods && each.suspended > 0;
         });
-    const char* const unexplained =
-        are_suspended ? "its Jobs are still suspended, and no event says why" : "no event says why its Pods are not there";
-    return "job " + job_set.lacks_pods + ": " + (events.empty() ? unexplained : events);
+    const char* const unexplained = are_suspended ? "its Jobs are still suspended, and no event says why"
+                                                  : "no event says why its Pods are not there";
+    return events.empty() ? "job " + job_set.lacks_pods + ": " + unexplained : events;
 }
 
 void take_back(Conclusion& conclusion) {
@@ -186,16 +195,21 @@ void state(Conclusion& conclusion, const Observed& observed, std::string_view re
     conclusion.conditions = in_order(std::move(conclusion.conditions));
 }
 
-void warn(Conclusion& conclusion, Stall& stall, const Cause& cause, std::string_view text, api::Time now) {
+// Returns when the next event is due; no value: now.
+std::optional<api::Time> next_warning(const Stall& stall) {
+    if (!stall.warned) return std::nullopt;
     const api::Time second = stall.since + second_warning;
-    const api::Time next = !stall.warned            ? now
-                           : *stall.warned < second ? second
-                                                    : *stall.warned + warned_again;
-    if (now >= next) {
+    return *stall.warned < second ? second : *stall.warned + warned_again;
+}
+
+// Sends the event that is due, and asks for a reconcile when the next one is.
+void warn(Conclusion& conclusion, Stall& stall, const Cause& cause, std::string_view text, api::Time now) {
+    if (const auto next = next_warning(stall); !next || now >= *next) {
         stall.warned = now;
         conclusion.events.push_back(warning_event(cause.reason, text));
         conclusion.events.back().needs_status = true;
     }
+    conclusion.requeue_after = sooner(conclusion.requeue_after, time_until(*next_warning(stall), now));
 }
 
 }  // namespace
@@ -230,8 +244,9 @@ api::Time events_since(const Observed& observed, api::Time now) {
         const bool is_known = stall && stall->reason == api::reason::pods_not_created;
         return std::max(start, (is_known ? stall->since : now) - pause_of_jobs);
     }
+    // If JobSet had created the Jobs later, the counts would have changed.
     const bool is_known = stall && stall->reason == api::reason::jobs_not_created;
-    return is_known ? std::max(start, stall->since + wait_lasts) : now;
+    return is_known ? std::max(start, stall->since + clock_tolerance) : now;
 }
 
 bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now) {
@@ -240,6 +255,15 @@ bool wants_events(const Observed& observed, const Decision& decision, const Outc
     const Verdict verdict = after(*run, observed, outcome, now);
     if (!verdict.cause || !verdict.cause->is_of_start) return false;
     return looks(observed, stall_of(observed, *verdict.cause, now), *verdict.cause, now);
+}
+
+bool wants_live_view(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                     api::Time now) {
+    const auto* run = std::get_if<Run>(&decision);
+    if (!run || !own_job_set(observed)) return false;
+    const auto cause = after(*run, observed, outcome, now).cause;
+    return cause && cause->is_of_counts && !stated(observed, *cause) &&
+           has_lasted(stall_of(observed, *cause, now), *cause, now);
 }
 
 namespace {
@@ -254,7 +278,10 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     if (!said && now - stall.since < (has_event(outcome, cause) ? cause.lasts : cause.without_event)) {
         const api::Time reported =
             stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
-        const api::Time looked = stall.looked ? *stall.looked + cause.looks_every : reported;
+        const auto pause = between_looks(stall, cause, now);
+        const api::Time looked = stall.looked                     ? *stall.looked + pause
+                                 : has_lasted(stall, cause, now) ? std::min(reported, now + pause)
+                                                                 : reported;
         conclusion.requeue_after =
             sooner(conclusion.requeue_after, time_until(std::min(reported, looked), now));
         conclusion.retry_state.stall = stall;
@@ -270,7 +297,8 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     std::string text =
         said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
     if (cause.warns) warn(conclusion, stall, cause, text, now);
-    if (cause.is_of_start) conclusion.requeue_after = sooner(conclusion.requeue_after, cause.looks_every);
+    if (cause.is_of_start)
+        conclusion.requeue_after = sooner(conclusion.requeue_after, between_looks(stall, cause, now));
     state(conclusion, observed, cause.reason, std::move(text), now);
     conclusion.retry_state.stall = stall;
     return true;

@@ -89,6 +89,8 @@ TEST_CASE("a restart of the JobSet is no reason why Pods are missing") {
     life.set_counts(Json::object({{"name", "node"}}));
     life.tell("a", life.this_job_set(), "applying RestartJobSet failure policy action", "Warning",
               "RestartJobSetFailurePolicyAction");
+    life.tell("a2", life.this_job_set(), "jobset failed due to one or more job failures", "Warning",
+              "DefaultFailurePolicy");
     life.look(1s);
     life.look(30s);
     CHECK(life.condition("Stalled").empty());
@@ -175,13 +177,14 @@ TEST_CASE("events about a job that waits for another one are read every five min
     life.look(1s);
     CHECK(life.look(60s).requeue_after == 240s);
     CHECK(life.reads.empty());
-    // It was over at once, or the counts would not tell of another job.
-    life.tell("early", life.this_job_set(), "no endpoints available");
+    // JobSet tries again, and its counts say nothing of claims.
+    life.tell("other", life.this_job_set(), "a claim was refused for a moment", "Warning", "PVCCreationFailed");
     life.look(240s);
     CHECK(life.reads == Reads{"jobsets.jobset.x-k8s.io", "events"});
     CHECK(life.condition("Stalled").empty());
     life.server.now += 60s;
-    life.tell("late", life.this_job_set(), "jobs.batch \"job-node-0\" is forbidden: exceeded quota");
+    life.tell("refused", life.this_job_set(), "jobs.batch \"job-node-0\" is forbidden: exceeded quota", "Warning",
+              "JobCreationFailed");
     life.look(240s);
     CHECK(life.condition("Stalled") == "True/JobsNotCreated");
     CHECK(life.message("Stalled") == "jobs.batch \"job-node-0\" is forbidden: exceeded quota");

@@ -97,7 +97,7 @@ TEST_CASE("events that cannot be read for a moment take the reason back from no 
 TEST_CASE("missing Pods are named by their replicated job", "[stall]") {
     Story story{.observed = without_pods()};
     look(story, 0s);
-    look(story, 30s, events_say("pods \"job-node-0-0-x\" is forbidden: exceeded quota"));
+    look(story, 30s, events_say("job node: pods \"job-node-0-0-x\" is forbidden: exceeded quota"));
     CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/PodsNotCreated");
     CHECK(story.message("Stalled") == "job node: pods \"job-node-0-0-x\" is forbidden: exceeded quota");
 }
@@ -117,7 +117,7 @@ TEST_CASE("Pods that are missing for less than ten minutes stall no TrainJob unl
         CHECK_FALSE(look(story, 600s).retry_state.stall);
     }
     SECTION("there is an event") {
-        look(story, 580s, events_say("exceeded quota"));
+        look(story, 580s, events_say("job node: exceeded quota"));
         CHECK(story.message("Stalled") == "job node: exceeded quota");
         look(story, 1200s, events_say(""));
         CHECK(story.message("Stalled") == "job node: exceeded quota");
@@ -277,7 +277,13 @@ TEST_CASE("a JobSet that is suspended and runs on for five minutes stalls its Tr
     observed.job->jobs_status = observed.job_set->replicated_jobs;
     Story story{.observed = observed};
     CHECK(look(story, 0s).requeue_after == 300s);
-    look(story, 300s);
+    const auto wants_live = [&](std::chrono::seconds elapsed) {
+        return wants_live_view(story.observed, decide(story.observed, start + elapsed), {}, start + elapsed);
+    };
+    CHECK_FALSE(wants_live(299s));
+    CHECK(wants_live(300s));
+    CHECK(look(story, 300s).requeue_after == 30min);
+    CHECK_FALSE(wants_live(301s));
     CHECK(story.says().ends_with("Stalled=True/WaitingForPods"));
     CHECK(story.message("Stalled").find("job node still run") != std::string::npos);
     story.observed.job_set->replicated_jobs = {{.name = "node", .suspended = 1}};
@@ -331,7 +337,7 @@ TEST_CASE("events of an earlier lack of Pods say nothing of this one", "[stall]"
     observed = with_a_job_to_come();
     CHECK(events_since(observed, start + 1h) == start + 1h);
     observed.retry_state.stall = Stall{.reason = "JobsNotCreated", .since = start + 30min};
-    CHECK(events_since(observed, start + 1h) == start + 35min);
+    CHECK(events_since(observed, start + 1h) == start + 30min + 2s);
 }
 
 TEST_CASE("the state of a stalled job is blocked", "[stall]") {

@@ -130,6 +130,11 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
             outcome.plugins_unread = co_await ask_plugins(view, outcome);
         }
+        if (!look_live && view.live != lifecycle::Live::all &&
+            lifecycle::wants_live_view(view.observed, decision, outcome, now_())) {
+            look_live = true;
+            needed = lifecycle::Live::all;
+        }
         if (!look_live && lifecycle::wants_events(view.observed, decision, outcome, now_())) {
             look_live = view.live != lifecycle::Live::all;
             needed = lifecycle::Live::all;

@@ -35,27 +35,35 @@ struct Newest {
     std::string note = {};
 };
 
-// Returns whether the event is about a restart of the JobSet.
-bool is_restart(const Json& event) { return event["reason"].as_string().starts_with("Restart"); }
-
-// Events about objects whose name is the prefix and a number.
-struct Place {
-    std::string selector;
-    std::string prefix = {};  // empty: about any
-};
-
-bool is_at(const Place& place, const Json& event) {
-    if (place.prefix.empty()) return true;
-    const std::string_view name = event["involvedObject"]["name"].as_string();
-    return name.starts_with(place.prefix) &&
-           name.find_first_not_of("0123456789", place.prefix.size()) == name.npos;
+// Returns whether an event about the JobSet says that it cannot create something. Its restarts cause Warnings
+// as well, of several reasons.
+bool says_why(const Json& event, const api::JobSet& job_set) {
+    const std::string_view reason = event["reason"].as_string();
+    if (job_set.replicated_jobs.empty()) return !reason.starts_with("Restart");
+    // The counts of a JobSet that waits say that the Jobs have not been created since, and nothing of others.
+    return job_set.lacks_pods.empty() ? reason == "JobCreationFailed" : reason.ends_with("CreationFailed");
 }
 
-void look_through(const Json& events, const Place& place, Newest& newest) {
+// Events about the JobSet, or about Jobs whose name is the prefix and a number.
+struct Place {
+    std::string selector;
+    std::string job_prefix = {};  // empty: about any Job
+    bool is_of_jobs = false;
+};
+
+bool is_at(const Place& place, const Json& event, const api::JobSet& job_set) {
+    if (!place.is_of_jobs) return says_why(event, job_set);
+    const std::string_view name = event["involvedObject"]["name"].as_string();
+    return name.starts_with(place.job_prefix) &&
+           (place.job_prefix.empty() ||
+            name.find_first_not_of("0123456789", place.job_prefix.size()) == name.npos);
+}
+
+void look_through(const Json& events, const Place& place, const api::JobSet& job_set, Newest& newest) {
     for (const Json& event : events.items())
-        if (const std::string_view at = time_of(event);
-            at >= newest.at && !is_restart(event) && is_at(place, event))
-            newest = {std::string(at), std::string(event["message"].as_string())};
+        if (const std::string_view at = time_of(event); at >= newest.at && is_at(place, event, job_set))
+            newest = {std::string(at), (place.is_of_jobs ? "job " + job_set.lacks_pods + ": " : "") +
+                                           std::string(event["message"].as_string())};
 }
 
 // The first Job is asked for by its name: in a namespace without quota there may be more events of Jobs than
@@ -64,8 +72,9 @@ std::vector<Place> places_of(const api::JobSet& job_set) {
     std::vector<Place> places = {{"involvedObject.uid=" + job_set.meta.uid}};
     if (job_set.replicated_jobs.empty() || job_set.lacks_pods.empty()) return places;
     const std::string jobs = job_set.meta.name + "-" + job_set.lacks_pods + "-";
-    places.push_back({"involvedObject.kind=Job,reason=FailedCreate,involvedObject.name=" + jobs + "0"});
-    places.push_back({"involvedObject.kind=Job,reason=FailedCreate", jobs});
+    places.push_back(
+        {"involvedObject.kind=Job,reason=FailedCreate,involvedObject.name=" + jobs + "0", "", true});
+    places.push_back({"involvedObject.kind=Job,reason=FailedCreate", jobs, true});
     return places;
 }
 
@@ -75,11 +84,11 @@ kube::Async<std::string> start_events(kube::ApiServer& server, const View& view,
     const api::JobSet& job_set = *view.observed.job_set;
     Newest newest = {api::format_time(lifecycle::events_since(view.observed, now)).substr(0, seconds_end)};
     for (const Place& place : places_of(job_set)) {
-        if (!place.prefix.empty() && !newest.note.empty()) break;
+        if (!place.job_prefix.empty() && !newest.note.empty()) break;
         kube::Request request = list_warnings(job_set.meta.ns, place.selector);
         const auto events = co_await kube::fetch(server, std::move(request));
         if (!events) co_return std::string(lifecycle::events_unread) + api::describe(events.error());
-        look_through((*events)["items"], place, newest);
+        look_through((*events)["items"], place, job_set, newest);
     }
     co_return std::move(newest.note);
 }

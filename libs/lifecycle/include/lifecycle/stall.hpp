@@ -21,8 +21,13 @@ std::string_view name_of(StallReason reason);
 std::optional<StallReason> stall_reason_of(const api::TrainJob& job);
 
 /// Returns whether to read the events about the JobSet now, on a live view: it has not started for so long
-/// that `Stalled` says so, and its events may say why. Once a minute.
+/// that `Stalled` says so, and its events may say why. Once a minute; if one of its jobs waits for others,
+/// every 5 min at first and every 30 min later.
 bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now);
+
+/// Returns whether `Stalled` is to be set by counts of the JobSet alone, which therefore have to be live ones.
+bool wants_live_view(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                     api::Time now);
 
 /// The beginning of Outcome::start_events if the events could not be read.
 inline constexpr std::string_view events_unread = "the events about it cannot be read: ";
