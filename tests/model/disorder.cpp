@@ -136,7 +136,7 @@ Action expect_no_condition() {
             job ? api::parse_train_job(job->object).conditions : std::vector<api::Condition>();
         for (const api::Condition& each : conditions) {
             const bool names_the_server = each.reason == api::reason::jobs_build_retrying ||
-                                         each.reason == api::reason::jobs_creation_retrying;
+                                          each.reason == api::reason::jobs_creation_retrying;
             if (world.is_unharmed() || !names_the_server)
                 world.invariants.complain("the job has the condition " + each.reason);
         }

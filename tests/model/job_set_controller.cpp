@@ -174,8 +174,8 @@ void JobSetController::follow(const api::ObjectKey& key) {
     count(key);
 }
 
-// One event, as recorders count what is repeated: they store the time of the latest half an hour later. Then it
-// tries again.
+// One event, as recorders count what is repeated: they store the time of the latest half an hour later. Then
+// it tries again.
 void JobSetController::report_refusal(const Json& job_set, const Reply& refusal) {
     const api::ObjectMeta meta = api::parse_meta(job_set);
     Json event;

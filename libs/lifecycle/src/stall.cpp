@@ -35,7 +35,7 @@ struct Cause {
     std::chrono::seconds without_event = lasts;  // the same limit while no event gives the reason
     bool warns = true;                           // report_error() sends no events about it
     bool begins = false;                         // starts now, even if the same cause was present before
-    bool is_of_counts = false;                   // found in the counts of the JobSet, which may be cached ones
+    bool is_of_counts = false;  // found in the counts of the JobSet, which may be cached ones
 };
 
 // The limit without an event of a cause that only an event shows.
@@ -143,7 +143,8 @@ bool has_lasted(const Stall& stall, const Cause& cause, api::Time now) {
     return now - stall.since >= cause.lasts;
 }
 
-// Returns how long a text stands before the events are read again. What may wait for days costs less with time.
+// Returns how long a text stands before the events are read again. What may wait for days costs less with
+// time.
 std::chrono::seconds between_looks(const Stall& stall, const Cause& cause, api::Time now) {
     if (cause.without_event != never) return text_lasts;
     return std::clamp<std::chrono::seconds>((now - stall.since) / 2, wait_lasts, longest_pause);
@@ -170,9 +171,8 @@ std::string text_of(const Cause& cause, const Observed& observed, const std::str
         return events.empty() ? "the JobSet controller says nothing" : events;
     const api::JobSet& job_set = *own_job_set(observed);
     const bool are_suspended =
-        std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(), [&](const auto& each) {
-            return each.name == job_set.lacks_pods && each.suspended > 0;
-        });
+        std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(),
+                    [&](const auto& each) { return each.name == job_set.lacks_pods && each.suspended > 0; });
     const char* const unexplained = are_suspended ? "its Jobs are still suspended, and no event says why"
                                                   : "no event says why its Pods are not there";
     return events.empty() ? "job " + job_set.lacks_pods + ": " + unexplained : events;
@@ -279,7 +279,7 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
         const api::Time reported =
             stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
         const auto pause = between_looks(stall, cause, now);
-        const api::Time looked = stall.looked                     ? *stall.looked + pause
+        const api::Time looked = stall.looked                    ? *stall.looked + pause
                                  : has_lasted(stall, cause, now) ? std::min(reported, now + pause)
                                                                  : reported;
         conclusion.requeue_after =

@@ -178,13 +178,14 @@ TEST_CASE("events about a job that waits for another one are read every five min
     CHECK(life.look(60s).requeue_after == 240s);
     CHECK(life.reads.empty());
     // JobSet tries again, and its counts say nothing of claims.
-    life.tell("other", life.this_job_set(), "a claim was refused for a moment", "Warning", "PVCCreationFailed");
+    life.tell("other", life.this_job_set(), "a claim was refused for a moment", "Warning",
+              "PVCCreationFailed");
     life.look(240s);
     CHECK(life.reads == Reads{"jobsets.jobset.x-k8s.io", "events"});
     CHECK(life.condition("Stalled").empty());
     life.server.now += 60s;
-    life.tell("refused", life.this_job_set(), "jobs.batch \"job-node-0\" is forbidden: exceeded quota", "Warning",
-              "JobCreationFailed");
+    life.tell("refused", life.this_job_set(), "jobs.batch \"job-node-0\" is forbidden: exceeded quota",
+              "Warning", "JobCreationFailed");
     life.look(240s);
     CHECK(life.condition("Stalled") == "True/JobsNotCreated");
     CHECK(life.message("Stalled") == "jobs.batch \"job-node-0\" is forbidden: exceeded quota");

@@ -258,7 +258,8 @@ TEST_CASE("a wait for Pods or a deletion that lasts five minutes is a stall", "[
 }
 
 TEST_CASE("Jobs that are not created again for five minutes stall the TrainJob", "[stall]") {
-    const Outcome waits = {.result = JobsReplaced{.why = "a label was withdrawn", .waits_for = "Job ns/job-node-0"}};
+    const Outcome waits = {
+        .result = JobsReplaced{.why = "a label was withdrawn", .waits_for = "Job ns/job-node-0"}};
     Story story{.observed = suspended()};
     look(story, 0s, waits);
     look(story, 299s, waits);

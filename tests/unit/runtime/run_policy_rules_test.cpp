@@ -143,9 +143,11 @@ TEST_CASE("a warning tells that a TrainJob's new time to live has passed", "[adm
     const auto began_with = [&](const char* ttl) {
         return changed(before, {{"status.runPolicy.ttlSecondsAfterFinished", ttl}});
     };
-    CHECK(texts(review_job(began_with("60"), given(began_with("60"), "3600")).warnings) ==
-          Texts{"ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: without this field it is "
-                "deleted at once, unless its runtime has a longer time to live than the 60s of its beginning"});
+    CHECK(
+        texts(review_job(began_with("60"), given(began_with("60"), "3600")).warnings) ==
+        Texts{
+            "ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: without this field it is "
+            "deleted at once, unless its runtime has a longer time to live than the 60s of its beginning"});
     CHECK(texts(review_job(began_with("61"), given(began_with("61"), "3600")).warnings).empty());
     CHECK(texts(review_job(before, given(before, "3600")).warnings).empty());
     for (const Change& kept : {Change{"metadata.deletionTimestamp", "\"2026-01-15T10:00:00Z\""},

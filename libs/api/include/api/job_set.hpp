@@ -28,8 +28,8 @@ struct JobSet {
     /// JobSet is not suspended, a suspended Job has no Pods. Empty if there is none, or if
     /// `spec.replicatedJobs` was not parsed.
     std::string lacks_pods = {};
-    /// Whether a replicated job lacks Jobs because it waits for others, by these counts. JobSet does not store
-    /// that the others are ready or complete before it has created the Jobs.
+    /// Whether a replicated job lacks Jobs because it waits for others, by these counts. JobSet does not
+    /// store that the others are ready or complete before it has created the Jobs.
     bool waits_for_others = false;
 
     bool belongs_to(const TrainJob& job) const {

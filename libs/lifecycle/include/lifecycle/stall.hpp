@@ -25,7 +25,8 @@ std::optional<StallReason> stall_reason_of(const api::TrainJob& job);
 /// every 5 min at first and every 30 min later.
 bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now);
 
-/// Returns whether `Stalled` is to be set by counts of the JobSet alone, which therefore have to be live ones.
+/// Returns whether `Stalled` is to be set by counts of the JobSet alone, which therefore have to be live
+/// ones.
 bool wants_live_view(const Observed& observed, const Decision& decision, const Outcome& outcome,
                      api::Time now);
 

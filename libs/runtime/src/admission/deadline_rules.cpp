@@ -41,8 +41,8 @@ constexpr Check checks[] = {
     {Rule::deadline_maximum, deadline_is_within_maximum, RuleInput::runtime},
 };
 
-// The copies by MultiKueue are not deleted after their TTL, so they need no warning. A client whose types lack
-// the field removes it without knowing.
+// The copies by MultiKueue are not deleted after their TTL, so they need no warning. A client whose types
+// lack the field removes it without knowing.
 void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create() || review.is_denied || review.job.meta.deletion || review.job.is_multikueue_copy)
         return;

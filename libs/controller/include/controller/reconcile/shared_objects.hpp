@@ -11,8 +11,8 @@
 namespace controller {
 
 /// Reads objects that all TrainJobs share (runtime::Need::shared_read): by name, once for all reconciles,
-/// and keeps them while they are fresh. Keeps of each only its name and the wanted entry of `data`: Secrets have
-/// more in them. Thread rule: one thread.
+/// and keeps them while they are fresh. Keeps of each only its name and the wanted entry of `data`: Secrets
+/// have more in them. Thread rule: one thread.
 class SharedObjects {
 public:
     /// Called when an object differs from what reconciles were given before.
