@@ -57,6 +57,7 @@ private:
     void follow_times();
     std::optional<api::Time> start_before(const api::Condition* ended, bool had_ended) const;
     bool awaits_snapshot() const;
+    bool shows_job_set() const;
     void follow_suspend();
     void follow_counts();
     void follow_job_set();

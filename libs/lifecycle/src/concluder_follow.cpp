@@ -26,10 +26,14 @@ void Concluder::follow_policy(const Decision& decision) {
         conclusion_.run_policy = observed_.snapshot_policy;
     else if (std::holds_alternative<Finish>(decision) && !has_begun(observed_) && observed_.live_policy)
         conclusion_.run_policy = observed_.live_policy;
-    else if (wants_snapshot_policy(observed_) && !observed_.snapshot_policy)
-        // A policy that was stored before the JobSet may be of another snapshot, and beside `Created` it
-        // would stay.
+    else if (wants_snapshot_policy(observed_) && !observed_.snapshot_policy && shows_job_set())
+        // A policy that was stored before the JobSet may be of another snapshot, and would stay from now on.
         conclusion_.run_policy.reset();
+}
+
+// Returns whether the status will show that there is a JobSet.
+bool Concluder::shows_job_set() const {
+    return api::is_true(conclusion_.conditions, api::condition::created) || !conclusion_.jobs_status.empty();
 }
 
 // Computes the times from conditions and metadata, so they are right whatever was written into the status.

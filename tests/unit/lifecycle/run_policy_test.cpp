@@ -134,6 +134,7 @@ TEST_CASE("what was stored before the JobSet does not stay if the snapshot canno
     // Where nothing else is to be written, the error alone is no reason for a write.
     observed.job->run_policy = other;
     observed.job->conditions.clear();
+    observed.job_set->replicated_jobs.clear();
     CHECK_FALSE(conclude_after(observed, 1s, {.result = ReadFailed{"x", lost_connection}}).status_changed);
 }
 

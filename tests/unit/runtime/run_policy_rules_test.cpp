@@ -140,16 +140,18 @@ TEST_CASE("a warning tells that a TrainJob's new time to live has passed", "[adm
     CHECK(texts(review_job(given(before, "60"), given(before, "60")).warnings).empty());
     CHECK(texts(review_job(given(train_job(), "0"), train_job()).warnings).empty());
     // The runtime's time to live counts without a job's own.
-    const auto began_with = [&](const char* ttl) {
-        return changed(before, {{"status.runPolicy.ttlSecondsAfterFinished", ttl}});
+    const auto removed = [&](const char* of_runtime) {
+        const Json job = changed(before, {{"status.runPolicy.ttlSecondsAfterFinished", of_runtime}});
+        return texts(review_job(job, given(job, "3600")).warnings);
     };
-    CHECK(
-        texts(review_job(began_with("60"), given(began_with("60"), "3600")).warnings) ==
-        Texts{
-            "ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: without this field it is "
-            "deleted at once, unless its runtime has a longer time to live than the 60s of its beginning"});
-    CHECK(texts(review_job(began_with("61"), given(began_with("61"), "3600")).warnings).empty());
-    CHECK(texts(review_job(before, given(before, "3600")).warnings).empty());
+    const std::string lost =
+        "lost_fields: spec loses ttlSecondsAfterFinished: if the client does not know that "
+        "field, put it into --lossy-clients";
+    CHECK(removed("60") == Texts{lost,
+                                 "ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: its "
+                                 "runtime's TTL of 60s counts now, and has passed"});
+    CHECK(removed("61") == Texts{lost});
+    CHECK(removed("-") == Texts{lost});
     for (const Change& kept : {Change{"metadata.deletionTimestamp", "\"2026-01-15T10:00:00Z\""},
                                Change{"metadata.labels", "{kueue.x-k8s.io/multikueue-origin: a}"}}) {
         const Json other = changed(before, {kept});

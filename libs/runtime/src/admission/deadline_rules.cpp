@@ -56,10 +56,9 @@ void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings
     if (!ttl || age < std::chrono::seconds(*ttl)) return;
     const std::string text =
         "spec.ttlSecondsAfterFinished: the TrainJob ended " + std::to_string(age.count()) + "s ago: ";
-    warnings.push_back(text + (own ? "it is deleted at once"
-                                   : "without this field it is deleted at once, unless its runtime has a "
-                                     "longer time to live than the " +
-                                         std::to_string(*ttl) + "s of its beginning"));
+    warnings.push_back(
+        text + (own ? "it is deleted at once"
+                    : "its runtime's TTL of " + std::to_string(*ttl) + "s counts now, and has passed"));
 }
 
 constexpr Warner warners[] = {
