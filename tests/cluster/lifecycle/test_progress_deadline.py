@@ -86,6 +86,7 @@ def test_reports_enqueue_nothing(watched, rest, admin):
     # A change of something else does, and shows that the reports have arrived before.
     rest.patch("trainjobs", "reports", {"metadata": {"labels": {"any": "label"}}})
     wait_for("a reconcile", lambda: reconciles() > settled)
+    watched.wait_until_idle()
     assert reconciles() <= settled + 2
 
 

@@ -471,3 +471,15 @@ TEST_CASE("objects that an external plugin needs are read, of any kind", "[input
         "metadata": {"name": "fast"}})"));
     CHECK(fixture.ask(post(test::train_job_path, review("CREATE", test::train_job()))).allowed());
 }
+
+TEST_CASE("an external plugin warns of a runtime, under its rule", "[admission]") {
+    Fixture fixture;
+    fixture.pipeline = runtime::pipeline_with_relay();
+    Json runtime = test::cluster_runtime();
+    runtime["spec"]["mlPolicy"] = *api::parse_json(R"({"relay": {}})");
+    const Reply warned = fixture.ask(post(test::cluster_runtime_path, review("CREATE", runtime)));
+    CHECK(warned.allowed());
+    CHECK(warned.response["warnings"][std::size_t{0}].as_string() ==
+          "spec.mlPolicy.relay.class: without it the Relay is of the default class");
+    CHECK_THAT(fixture.metrics_text(), Catch::Contains("rule=\"relay_without_class\""));
+}

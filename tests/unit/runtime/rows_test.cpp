@@ -72,9 +72,14 @@ std::set<std::string> registered(bool denies) {
     if (denies)
         for (const auto& plugin : whole_pipeline())
             for (const api::RuleId& rule : plugin->rules()) add(rule);
-    else
-        for (const auto& plugin : whole_pipeline())
-            for (const api::RuleId& rule : plugin->warning_rules()) names.emplace(rule.name());
+    if (denies) return names;
+    std::set<std::string> of_plugins;  // which may share some
+    for (const auto& plugin : whole_pipeline())
+        for (const api::RuleId& rule : plugin->warning_rules()) of_plugins.emplace(rule.name());
+    for (const std::string& name : of_plugins) {
+        INFO(name);
+        CHECK(names.insert(name).second);
+    }
     return names;
 }
 

@@ -140,18 +140,21 @@ TEST_CASE("a warning tells that a TrainJob's new time to live has passed", "[adm
     CHECK(texts(review_job(given(before, "60"), given(before, "60")).warnings).empty());
     CHECK(texts(review_job(given(train_job(), "0"), train_job()).warnings).empty());
     // The runtime's time to live counts without a job's own.
-    const auto removed = [&](const char* of_runtime) {
-        const Json job = changed(before, {{"status.runPolicy.ttlSecondsAfterFinished", of_runtime}});
+    const auto removed = [&](const char* of_runtime, const char* manager) {
+        const Json job = changed(before, {{"status.runPolicy.ttlSecondsAfterFinished", of_runtime},
+                                          {"spec.managedBy", manager}});
         return texts(review_job(job, given(job, "3600")).warnings);
     };
+    const char* const ours = "trainer.kubeflow.org/trainjob-controller";
     const std::string lost =
-        "lost_fields: spec loses ttlSecondsAfterFinished: if the client does not know that "
-        "field, put it into --lossy-clients";
-    CHECK(removed("60") == Texts{lost,
-                                 "ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: its "
-                                 "runtime's TTL of 60s counts now, and has passed"});
-    CHECK(removed("61") == Texts{lost});
-    CHECK(removed("-") == Texts{lost});
+        "lost_fields: spec loses ttlSecondsAfterFinished: if the client does not know that field, put it into "
+        "--lossy-clients";
+    const std::string passed = "ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: its runtime "
+                               "deletes it, unless its TTL is longer now than 60s";
+    CHECK(removed("60", ours) == Texts{lost, passed});
+    CHECK(removed("60", "kueue.x-k8s.io/multikueue") == Texts{lost});
+    CHECK(removed("61", ours) == Texts{lost});
+    CHECK(removed("-", ours) == Texts{lost});
     for (const Change& kept : {Change{"metadata.deletionTimestamp", "\"2026-01-15T10:00:00Z\""},
                                Change{"metadata.labels", "{kueue.x-k8s.io/multikueue-origin: a}"}}) {
         const Json other = changed(before, {kept});

@@ -41,7 +41,7 @@ std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
     return lifecycle::withdrawn_fields(live, ours);
 }
 
-// Those with the label of the JobSet's name.
+// Lists the Jobs with the label of the JobSet's name.
 kube::Request list_jobs(const api::ObjectKey& job_set) {
     const std::string selector = std::string(api::job_set_name_label).append("=").append(job_set.name);
     return {.target = kube::path(kube::resources::jobs, {job_set.ns, ""}) +

@@ -6,7 +6,7 @@
 namespace lifecycle {
 
 /// Returns the `jobsStatus` to store: the JobSet's counts in its order. Without an own JobSet, or before it
-/// has counts, the stored entries stay, but with no ready, active or suspended pods.
+/// has counts, the stored entries stay, but with no ready, active or suspended Jobs.
 std::vector<api::JobStatus> jobs_status(const Observed& observed);
 
 /// Returns whether a status from this view would be the first to say that a suspended job has no active pods.

@@ -4,7 +4,7 @@
 
 #include "api/rule_id.hpp"
 
-/// The rules of admission that do not belong to a plugin: see Plugin::rules() and Plugin::warning_rules().
+/// The rules of admission but those of plugins, which are Plugin::rules() and Plugin::warning_rules().
 /// Metrics and docs/webhook-limits.md use their names.
 namespace runtime {
 

@@ -1,4 +1,5 @@
 #include "admission/validation_context.hpp"
+#include "api/names.hpp"
 
 namespace runtime {
 namespace {
@@ -49,16 +50,19 @@ void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings
     const auto own = review.job.ttl_seconds_after_finished;
     const api::Condition* ended = api::terminal_condition(review.job);
     if (own == review.old_job->ttl_seconds_after_finished || !ended) return;
-    const auto of_runtime =
-        review.job.run_policy ? review.job.run_policy->ttl_seconds_after_finished : std::nullopt;
+    // The runtime's does not count on the manager of MultiKueue.
+    const bool is_ours = review.job.managed_by.empty() || review.job.managed_by == api::managed_by_us;
+    const auto of_runtime = is_ours && review.job.run_policy
+                                ? review.job.run_policy->ttl_seconds_after_finished
+                                : std::nullopt;
     const auto ttl = own ? own : of_runtime;
     const auto age = review.now - ended->last_transition;
     if (!ttl || age < std::chrono::seconds(*ttl)) return;
     const std::string text =
         "spec.ttlSecondsAfterFinished: the TrainJob ended " + std::to_string(age.count()) + "s ago: ";
-    warnings.push_back(
-        text + (own ? "it is deleted at once"
-                    : "its runtime's TTL of " + std::to_string(*ttl) + "s counts now, and has passed"));
+    warnings.push_back(text + (own ? "it is deleted at once"
+                                   : "its runtime deletes it, unless its TTL is longer now than " +
+                                         std::to_string(*ttl) + "s"));
 }
 
 constexpr Warner warners[] = {

@@ -190,7 +190,11 @@ std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, con
 api::Warnings warnings_of_plugins(const Json& runtime, const Pipeline& pipeline) {
     const ActivePlugins plugins(pipeline, runtime);
     api::Warnings found;
-    for (const Plugin* plugin : plugins) plugin->add_runtime_warnings(runtime, plugins, found);
+    for (const Plugin* plugin : plugins) {
+        const std::size_t before = found.size();
+        plugin->add_runtime_warnings(runtime, plugins, found);
+        if (!plugin->warning_rules().empty()) found.name_rule(before, plugin->warning_rules().front());
+    }
     return found;
 }
 

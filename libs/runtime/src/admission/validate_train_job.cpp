@@ -88,7 +88,11 @@ void add_warnings_of_plugins(const ValidationContext& review, api::Warnings& fou
                                      .runtime = review.runtime,
                                      .merged_spec = review.merged_spec,
                                      .plugins = review.plugins};
-    for (const Plugin* plugin : review.plugins) plugin->add_warnings(inputs, found);
+    for (const Plugin* plugin : review.plugins) {
+        const std::size_t before = found.size();
+        plugin->add_warnings(inputs, found);
+        if (!plugin->warning_rules().empty()) found.name_rule(before, plugin->warning_rules().front());
+    }
 }
 
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,

@@ -15,6 +15,7 @@ constexpr api::Resource relay_classes = {"example.com", "v1", "relayclasses", fa
 constexpr Policy relay_policy = {
     .group = ml_policy_group, .member = "relay", .needs_host_names = true, .owned_kind = &relays};
 constexpr api::RuleId relay_rules[] = {api::RuleId("relay_class")};
+constexpr api::RuleId relay_warnings[] = {api::RuleId("relay_without_class")};
 
 class Relay final : public Plugin {
 public:
@@ -51,6 +52,14 @@ public:
             errors.push_back({.field = "spec.runtimeRef",
                               .value = review.job.runtime_ref.name,
                               .detail = "RelayClass \"" + wanted.key.name + "\" does not exist"});
+    }
+
+    // What is warned of.
+    std::span<const api::RuleId> warning_rules() const override { return relay_warnings; }
+    void add_runtime_warnings(const Json& runtime, const ActivePlugins&,
+                              api::Warnings& warnings) const override {
+        if (policy_of(runtime)["class"].is_null())
+            warnings.push_back("spec.mlPolicy.relay.class: without it the Relay is of the default class");
     }
 
     // What the status says.
