@@ -141,16 +141,18 @@ TEST_CASE("a warning tells that a TrainJob's new time to live has passed", "[adm
     CHECK(texts(review_job(given(train_job(), "0"), train_job()).warnings).empty());
     // The runtime's time to live counts without a job's own.
     const auto removed = [&](const char* of_runtime, const char* manager) {
-        const Json job = changed(before, {{"status.runPolicy.ttlSecondsAfterFinished", of_runtime},
-                                          {"spec.managedBy", manager}});
+        const Json job = changed(
+            before, {{"status.runPolicy.ttlSecondsAfterFinished", of_runtime}, {"spec.managedBy", manager}});
         return texts(review_job(job, given(job, "3600")).warnings);
     };
     const char* const ours = "trainer.kubeflow.org/trainjob-controller";
     const std::string lost =
-        "lost_fields: spec loses ttlSecondsAfterFinished: if the client does not know that field, put it into "
+        "lost_fields: spec loses ttlSecondsAfterFinished: if the client does not know that field, put it "
+        "into "
         "--lossy-clients";
-    const std::string passed = "ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: its runtime "
-                               "deletes it, unless its TTL is longer now than 60s";
+    const std::string passed =
+        "ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: its runtime "
+        "deletes it, unless its TTL is longer now than 60s";
     CHECK(removed("60", ours) == Texts{lost, passed});
     CHECK(removed("60", "kueue.x-k8s.io/multikueue") == Texts{lost});
     CHECK(removed("61", ours) == Texts{lost});

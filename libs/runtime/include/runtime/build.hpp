@@ -18,7 +18,8 @@ struct SshKeyPair {
     std::string public_line = {};  ///< "ecdsa-sha2-nistp521 <base64>\n"
 };
 
-/// A CurveZMQ key pair of raw keys, 32 bytes each. The caller generates it, as it does an SshKeyPair. Never log it.
+/// A CurveZMQ key pair of raw keys, 32 bytes each. The caller generates it, as it does an SshKeyPair. Never
+/// log it.
 struct CurveKeyPair {
     std::string public_key = {};
     std::string secret_key = {};

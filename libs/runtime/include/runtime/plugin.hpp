@@ -91,14 +91,14 @@ public:
     virtual void validate(const ValidationInputs&, api::FieldErrors&) const {}
     /// Adds the errors of a runtime that concern this plugin.
     virtual void validate_runtime(const api::Json& /*runtime*/, api::FieldErrors&) const {}
-    /// Returns the rules of the warnings of the next two hooks. Several plugins may have the same rule. A warning
-    /// without a rule is of the first one.
+    /// Returns the rules of the warnings of the next two hooks. Several plugins may have the same rule. A
+    /// warning without a rule is of the first one.
     virtual std::span<const api::RuleId> warning_rules() const { return {}; }
     /// Adds warnings about a TrainJob that concern this plugin. Runs if rules for new TrainJobs apply, and if
     /// the patches of the TrainJob can be merged. `observed` is not read.
     virtual void add_warnings(const ValidationInputs&, api::Warnings&) const {}
-    /// Adds warnings about a runtime that concern this plugin. Those that the runtime had before an UPDATE are
-    /// left out.
+    /// Adds warnings about a runtime that concern this plugin. Those that the runtime had before an UPDATE
+    /// are left out.
     virtual void add_runtime_warnings(const api::Json& /*runtime*/, const ActivePlugins&,
                                       api::Warnings&) const {}
     /// Returns why Kueue, which contains Kubeflow Trainer's library, cannot build a TrainJob; "" if it can.

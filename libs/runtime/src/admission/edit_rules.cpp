@@ -56,7 +56,9 @@ bool is_same(const Json& left, const Json& right) {
 // what_runs_stays() leaves this field to the rule resize_while_active.
 constexpr std::string_view num_nodes = "numNodes";
 
-bool is_null_or_empty_list(const Json& value) { return value.is_null() || (value.is_array() && value.empty()); }
+bool is_null_or_empty_list(const Json& value) {
+    return value.is_null() || (value.is_array() && value.empty());
+}
 
 // Returns the containers of a patch without their resources, which may change. Leaves out those of which
 // nothing but the name remains.
@@ -64,7 +66,8 @@ Json fixed_containers(const Json& containers) {
     Json fixed = Json::array();
     for (const Json& container : containers.items()) {
         Json kept = container;
-        kept.members().erase_if([](const auto& m) { return m.key == "resources" || is_null_or_empty_list(m.value); });
+        kept.members().erase_if(
+            [](const auto& m) { return m.key == "resources" || is_null_or_empty_list(m.value); });
         if (kept.members().size() > 1) fixed.push_back(std::move(kept));
     }
     return fixed;
