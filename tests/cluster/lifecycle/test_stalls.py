@@ -76,7 +76,7 @@ def test_a_job_says_that_jobs_cannot_be_created_when_it_is_their_turn(signalbox,
     rest.create(refused)
     quota(rest, jobs=1)
     rest.create(train_job("refused", "second-is-refused", seconds="never"))
-    wait_for("its first Job to complete", lambda: rest.get("jobs", "refused-first-0").get("status", {}).get("succeeded"))
+    wait_for("its first Job to complete", lambda: (rest.get("jobs", "refused-first-0") or {}).get("status", {}).get("succeeded"))
     assert rest.get("trainjobs", "refused")["status"]["jobsStatus"][0]["succeeded"] == 0
     job = until(rest, "refused", "Stalled", "JobsNotCreated", timeout=660)
     assert "exceeded quota" in conditions(job)["Stalled"]["message"]
