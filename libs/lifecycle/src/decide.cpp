@@ -117,7 +117,7 @@ bool has_lost_work(const api::TrainJob& job) {
 
 // A new JobSet would throw away what the Pods have computed since their last checkpoint.
 bool has_run_for_long(const Observed& observed, api::Time now) {
-    constexpr std::chrono::minutes long_time{5};
+    constexpr std::chrono::minutes long_time{10};
     const auto& jobs = own_job_set(observed)->replicated_jobs;
     const bool has_run = std::any_of(jobs.begin(), jobs.end(), [](const api::JobStatus& each) {
         return each.ready + each.succeeded + each.failed > 0;

@@ -143,7 +143,7 @@ TEST_CASE("a JobSet keeps a former number of nodes if a new one would lose somet
     CHECK_FALSE(life.is_suspended());
 }
 
-TEST_CASE("a JobSet keeps a former number of nodes once its Pods have run for five minutes", "[reconcile]") {
+TEST_CASE("a JobSet keeps a former number of nodes once its Pods have run for ten minutes", "[reconcile]") {
     const bool works = GENERATE(true, false);
     Overtaken life;
     // Pods that wait for nodes have computed nothing.
@@ -151,7 +151,7 @@ TEST_CASE("a JobSet keeps a former number of nodes once its Pods have run for fi
         life.server.edit(job_sets, key, [](Json& job_set) {
             job_set["status"]["replicatedJobsStatus"].items()[0]["ready"] = 1;
         });
-    life.server.now += 300s;
+    life.server.now += 600s;
     life.refuse_more_nodes_than(2);
     CHECK(life.look().requeue_after == 1s);
     life.refuse_more_nodes_than(3);

@@ -273,7 +273,7 @@ kube::Task<Outcome> Writer::resize(lifecycle::Run step) {
     const auto former = runtime::build(former_inputs, build_context_.pipeline);
     co_await net::next_turn();
     if (former && has_same_size(*former, built)) co_return Outcome();
-    if (step.is_late) co_return kept_job_set("it has run for more than five minutes", true);
+    if (step.is_late) co_return kept_job_set("it has run for more than ten minutes", true);
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     co_return co_await job_set.make_way(built);
 }
