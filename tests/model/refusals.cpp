@@ -222,7 +222,7 @@ std::vector<Scenario> refusals() {
           {710s, limit_nothing()}},
          {completed},
          {"JobsNotCreated", "AllJobsCompleted", "JobsCreationSucceeded"},
-         900s},
+         1200s},
         {"a job whose Jobs are refused is suspended",
          {{0s, limit("Job", quota)},
           {1s, make_runtime()},

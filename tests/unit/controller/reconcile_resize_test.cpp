@@ -237,6 +237,21 @@ TEST_CASE("no verdict on a new JobSet suspends no JobSet that runs", "[reconcile
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
+TEST_CASE("the API server gets the pause that it asks for while a new JobSet is tried", "[reconcile]") {
+    Overtaken life;
+    life.server.watch_requests = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target.find("dryRun=All") == std::string::npos) return std::nullopt;
+        return api::Error{
+            .code = api::Errc::unavailable, .message = "busy", .http_status = 429, .retry_after = 20s};
+    };
+    const ReconcileResult looked = life.look();
+    REQUIRE(looked.error);
+    CHECK(looked.error->retry_after == 20s);
+    CHECK_FALSE(life.is_suspended());
+    CHECK(life.times_said("JobSetKept") == 0);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
 TEST_CASE("what belongs to a JobSet that keeps a former number of nodes is looked after for that number",
           "[reconcile]") {
     const bool refused = GENERATE(true, false);

@@ -74,8 +74,11 @@ kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
     Json counted;
     Outcome planned = co_await plan_recreation(built, *seen, resized, counted);
     // An error that is no verdict, such as a timeout of a webhook, is no reason against a running job either.
-    if (const auto* failure = std::get_if<WriteFailed>(&planned.result))
+    if (const auto* failure = std::get_if<WriteFailed>(&planned.result)) {
+        // The API server gets the pause that it asks for, which is a failure's.
+        if (failure->error.retry_after) co_return planned;
         co_return kept_job_set(api::describe(failure->error), false);
+    }
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
     co_return co_await suspend_job_set(server_, view_, written_);
 }
