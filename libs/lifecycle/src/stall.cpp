@@ -143,11 +143,13 @@ bool has_lasted(const Stall& stall, const Cause& cause, api::Time now) {
     return now - stall.since >= cause.lasts;
 }
 
-// Returns how long a text stands before the events are read again. What may wait for days costs less with
-// time.
-std::chrono::seconds between_looks(const Stall& stall, const Cause& cause, api::Time now) {
-    if (cause.without_event != never) return text_lasts;
-    return std::clamp<std::chrono::seconds>((now - stall.since) / 2, wait_lasts, longest_pause);
+// Returns how long a text stands before the events are read again. A list of events costs the API server a
+// walk over those of the namespace, so what lasts for hours is looked at less often.
+std::chrono::seconds between_looks(const Stall& stall, const Cause& cause) {
+    const auto lasted = stall.looked.value_or(stall.since) - stall.since;
+    if (cause.without_event == never)
+        return std::clamp<std::chrono::seconds>(lasted / 2, wait_lasts, longest_pause);
+    return std::clamp<std::chrono::seconds>(lasted / 10, text_lasts, longest_pause);
 }
 
 // Returns whether this reconcile determines the text on a live view: for events once a minute, and for every
@@ -156,7 +158,7 @@ bool looks(const Observed& observed, const Stall& stall, const Cause& cause, api
     const bool is_stated = stated(observed, cause);
     if (!is_stated && !has_lasted(stall, cause, now)) return false;
     const bool reports_first = !is_stated && now - stall.since >= cause.without_event;
-    return reports_first || !stall.looked || now >= *stall.looked + between_looks(stall, cause, now);
+    return reports_first || !stall.looked || now >= *stall.looked + between_looks(stall, cause);
 }
 
 // That events cannot be read says nothing of Jobs that only events tell of.
@@ -278,7 +280,7 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     if (!said && now - stall.since < (has_event(outcome, cause) ? cause.lasts : cause.without_event)) {
         const api::Time reported =
             stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
-        const auto pause = between_looks(stall, cause, now);
+        const auto pause = between_looks(stall, cause);
         const api::Time looked = stall.looked                    ? *stall.looked + pause
                                  : has_lasted(stall, cause, now) ? std::min(reported, now + pause)
                                                                  : reported;
@@ -297,8 +299,12 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause&
     std::string text =
         said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
     if (cause.warns) warn(conclusion, stall, cause, text, now);
-    if (cause.is_of_start)
-        conclusion.requeue_after = sooner(conclusion.requeue_after, between_looks(stall, cause, now));
+    if (cause.is_of_start) {
+        const auto pause = between_looks(stall, cause);
+        const bool is_due_later = stall.looked && *stall.looked + pause > now;
+        conclusion.requeue_after =
+            sooner(conclusion.requeue_after, is_due_later ? time_until(*stall.looked + pause, now) : pause);
+    }
     state(conclusion, observed, cause.reason, std::move(text), now);
     conclusion.retry_state.stall = stall;
     return true;

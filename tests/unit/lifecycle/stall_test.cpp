@@ -136,7 +136,19 @@ TEST_CASE("the timer begins when the JobSet is created", "[stall]") {
     CHECK(wants(story.observed, 35s));
 }
 
-TEST_CASE("events are read once a minute, and an unchanged text is no write", "[stall]") {
+TEST_CASE("events are read less often the longer a stall lasts", "[stall]") {
+    for (const auto& [lasted, pause] :
+         {std::pair(10min, 1min), std::pair(60min, 6min), std::pair(600min, 30min)}) {
+        INFO(lasted.count());
+        Story story{.observed = not_begun()};
+        look(story, 0s);
+        CHECK(look(story, lasted, events_say("exceeded quota")).requeue_after == pause);
+        CHECK_FALSE(wants(story.observed, lasted + pause - 1s));
+        CHECK(wants(story.observed, lasted + pause));
+    }
+}
+
+TEST_CASE("events are read once a minute at first, and an unchanged text is no write", "[stall]") {
     Story story{.observed = not_begun()};
     look(story, 0s);
     look(story, 30s, events_say("first"));

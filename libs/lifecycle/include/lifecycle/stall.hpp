@@ -21,8 +21,8 @@ std::string_view name_of(StallReason reason);
 std::optional<StallReason> stall_reason_of(const api::TrainJob& job);
 
 /// Returns whether to read the events about the JobSet now, on a live view: it has not started for so long
-/// that `Stalled` says so, and its events may say why. Once a minute; if one of its jobs waits for others,
-/// every 5 min at first and every 30 min later.
+/// that `Stalled` says so, and its events may say why. Once a minute at first, or every 5 min if one of its
+/// jobs waits for others, and every 30 min in the end.
 bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now);
 
 /// Returns whether `Stalled` is to be set by counts of the JobSet alone, which therefore have to be live
