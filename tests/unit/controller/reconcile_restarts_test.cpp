@@ -37,6 +37,26 @@ TEST_CASE("a restart is stored, measured and reported once", "[restarts]") {
     CHECK(life.server.take_writes().empty());
 }
 
+TEST_CASE("a new JobSet has the restarts that another reconciler has stored meanwhile", "[restarts]") {
+    Life life;
+    begin(life);
+    life.server.erase(job_sets, key);
+    // It stored them and deleted the JobSet after this reconcile had read the TrainJob.
+    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target != job_set_path) return std::nullopt;
+        life.server.edit(train_jobs, key, [](Json& job) {
+            job["status"]["restarts"] = 2;
+            job["status"]["restartsCountTowardsMax"] = 1;
+        });
+        return std::nullopt;
+    };
+    life.reconcile();
+    life.server.refuse_read = {};
+    CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
+    life.reconcile();
+    CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
+}
+
 TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[restarts]") {
     Life life;
     begin(life);
