@@ -3,6 +3,7 @@ guide, Kubeflow's SDK, and transformers' callback. The server runs with the acco
 
 import pod_reports
 from jobs import train_job
+from progress import until_alone
 from progress_deployment import GUIDE, run
 from rest import wait_for
 
@@ -44,6 +45,22 @@ def test_the_callback_of_transformers_reports_with_what_a_pod_is_given(server, r
     run(TRANSFORMERS, rest, pod, server, tmp_path)
     stored = wait_for("the last report", lambda: training.progress() if training.progress().get("progressPercentage") == 100 else None)
     assert stored["estimatedRemainingSeconds"] == 0 and stored["metrics"] == [{"name": "loss", "value": "0.25"}]
+
+
+def test_reports_cause_no_reconcile(installed, rest, training, admin):
+    """Their events reach the reconciler's watch before that of the label, which causes one."""
+    token = training.token()
+    assert training.report(token, 0) == 200
+    until_alone(admin)
+    installed.wait_until_idle()
+    before = installed.reconciler.metric("signalbox_reconciles_total")
+    for percentage in range(1, 4):
+        assert training.report(token, percentage) == 200
+        wait_for("its write", lambda p=percentage: training.progress()["progressPercentage"] == p)
+    rest.patch("trainjobs", "training", {"metadata": {"labels": {"seen": "all"}}})
+    wait_for("a reconcile", lambda: installed.reconciler.metric("signalbox_reconciles_total") > before)
+    installed.wait_until_idle()
+    assert installed.reconciler.metric("signalbox_reconciles_total") == before + 1
 
 
 def test_pods_of_another_train_job_or_of_none_may_not_report(rest, pod, training):

@@ -79,14 +79,12 @@ def test_reports_enqueue_nothing(watched, rest, admin):
 
     def reconciles():
         return watched.reconciler.metric("signalbox_reconciles_total", 'result="done"')
-    watched.wait_until_idle()
-    settled = reconciles()
+    settled = wait_for("the reconciler to rest", lambda: (reconciles(),))[0]
     for percentage in range(30):
         progress_deadlines.report(rest, "reports", progressPercentage=percentage)
     # A change of something else does, and shows that the reports have arrived before.
     rest.patch("trainjobs", "reports", {"metadata": {"labels": {"any": "label"}}})
     wait_for("a reconcile", lambda: reconciles() > settled)
-    watched.wait_until_idle()
     assert reconciles() <= settled + 2
 
 
