@@ -120,7 +120,8 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);
             if (for_change) view.job_set = std::make_shared<const api::Json>(std::move(**job_set));
-        } else if (lifecycle::had_job_set(*view.observed.job)) {
+        } else if (lifecycle::had_job_set(*view.observed.job) &&
+                   !api::terminal_condition(*view.observed.job)) {
             // Another reconciler may have stored the restarts of that JobSet, and deleted it, since the
             // TrainJob was read. A write of the status still carries the version that was read first.
             const auto again = co_await read(server, kube::resources::train_jobs, key, managed_fields);
