@@ -131,6 +131,7 @@ Run run(const Observed& observed, api::Time now) {
     if (observed.job->meta.deletion)
         return {.suspend_job_set = suspend_first, .build = false, .runtime = runtime_source(observed)};
     const JobSetAction step = job_set_step(observed, suspend_first);
+    const bool resizes = runs_with_former_size(observed);
     return {
         .suspend_job_set = suspend_first,
         .build = step != JobSetAction::refuse,
@@ -139,8 +140,8 @@ Run run(const Observed& observed, api::Time now) {
         .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
         .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us,
         .verifies = step == JobSetAction::leave && may_be_outdated(observed),
-        .resizes = runs_with_former_size(observed),
-        .is_late = runs_with_former_size(observed) && has_run_for_long(observed, now)};
+        .resizes = resizes,
+        .is_late = resizes && has_run_for_long(observed, now)};
 }
 
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }

@@ -251,19 +251,26 @@ api::Time events_since(const Observed& observed, api::Time now) {
     return is_known ? std::max(start, stall->since + clock_tolerance) : now;
 }
 
-bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now) {
+namespace {
+
+// Returns the cause that this reconcile has found with the JobSet.
+std::optional<Cause> found_cause(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                                 api::Time now) {
     const auto* run = std::get_if<Run>(&decision);
-    if (!run || !own_job_set(observed)) return false;
-    const Verdict verdict = after(*run, observed, outcome, now);
-    if (!verdict.cause || !verdict.cause->is_of_start) return false;
-    return looks(observed, stall_of(observed, *verdict.cause, now), *verdict.cause, now);
+    if (!run || !own_job_set(observed)) return std::nullopt;
+    return after(*run, observed, outcome, now).cause;
+}
+
+}  // namespace
+
+bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now) {
+    const auto cause = found_cause(observed, decision, outcome, now);
+    return cause && cause->is_of_start && looks(observed, stall_of(observed, *cause, now), *cause, now);
 }
 
 bool wants_live_view(const Observed& observed, const Decision& decision, const Outcome& outcome,
                      api::Time now) {
-    const auto* run = std::get_if<Run>(&decision);
-    if (!run || !own_job_set(observed)) return false;
-    const auto cause = after(*run, observed, outcome, now).cause;
+    const auto cause = found_cause(observed, decision, outcome, now);
     return cause && cause->is_of_counts && !stated(observed, *cause) &&
            has_lasted(stall_of(observed, *cause, now), *cause, now);
 }
