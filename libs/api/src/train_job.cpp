@@ -125,10 +125,13 @@ std::int64_t num_nodes(const TrainJob& job) {
     return job.spec["trainer"]["numNodes"].int_or(nodes_of_runtime);
 }
 
+bool is_managed_here(const TrainJob& job) {
+    return job.managed_by.empty() || job.managed_by == managed_by_us;
+}
+
 bool may_be_corrected(const TrainJob& stored) {
     const Condition* created = find_condition(stored.conditions, condition::created);
-    const bool is_ours = stored.managed_by.empty() || stored.managed_by == managed_by_us;
-    return is_ours && created && created->status == "False" && stored.jobs_status.empty();
+    return is_managed_here(stored) && created && created->status == "False" && stored.jobs_status.empty();
 }
 
 const Condition* terminal_condition(const TrainJob& job) {

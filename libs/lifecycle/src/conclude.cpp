@@ -198,7 +198,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!observed.job) return {};
     Concluder concluder(observed, outcome, now, options);
     const auto* unread = std::get_if<ReadFailed>(&outcome.result);
-    if (!is_managed_here(*observed.job)) {
+    if (!api::is_managed_here(*observed.job)) {
         concluder.conclude_dispatched(unread, decision);
     } else if (unread) {
         concluder.conclude_blindly(*unread, decision);
@@ -212,9 +212,9 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
-    if (is_managed_here(*observed.job)) concluder.look_for_stall(decision);
+    if (api::is_managed_here(*observed.job)) concluder.look_for_stall(decision);
     Conclusion conclusion = std::move(concluder).take();
-    if (!is_managed_here(*observed.job)) return conclusion;
+    if (!api::is_managed_here(*observed.job)) return conclusion;
     report_blocked_deletion(conclusion, observed, now);
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);

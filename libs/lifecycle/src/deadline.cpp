@@ -59,9 +59,9 @@ bool may_have_been_resumed(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     // The generation is 1 at first, and grows with a change of the spec and with the deletion.
     const std::int64_t unchanged = job.meta.deletion ? 2 : 1;
-    return !job.suspend && job.meta.generation > unchanged && is_managed_here(job) && !had_job_set(job) &&
-           !api::terminal_condition(job) && !api::find_condition(job.conditions, api::condition::suspended) &&
-           active_deadline(observed);
+    return !job.suspend && job.meta.generation > unchanged && api::is_managed_here(job) &&
+           !had_job_set(job) && !api::terminal_condition(job) &&
+           !api::find_condition(job.conditions, api::condition::suspended) && active_deadline(observed);
 }
 
 std::optional<api::Time> first_resume(const api::Json& train_job, api::Time now) {

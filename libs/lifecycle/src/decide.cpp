@@ -188,7 +188,7 @@ struct MayComeOfUnseenJobSet {
 
 Decision decide(const Observed& observed, api::Time now) {
     if (!observed.job) return Ignore{};
-    if (!is_managed_here(*observed.job)) return decide_dispatched(observed, now);
+    if (!api::is_managed_here(*observed.job)) return decide_dispatched(observed, now);
     if (api::terminal_condition(*observed.job)) return decide_ended(observed, now);
     if (auto finish = from_job_set(observed)) return *finish;
     if (must_store_first_resume(observed)) return StoreTransition{};

@@ -2,13 +2,7 @@
 
 #include <algorithm>
 
-#include "api/names.hpp"
-
 namespace lifecycle {
-
-bool is_managed_here(const api::TrainJob& job) {
-    return job.managed_by.empty() || job.managed_by == api::managed_by_us;
-}
 
 const api::JobSet* own_job_set(const Observed& observed) {
     return observed.job && observed.job_set && observed.job_set->belongs_to(*observed.job)

@@ -63,7 +63,7 @@ bool is_valid(const Availability& availability, api::Time now) {
 
 std::optional<api::Time> last_progress(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
-    if (observed.progress_watch == ProgressWatch::off || !is_managed_here(job) || job.suspend ||
+    if (observed.progress_watch == ProgressWatch::off || !api::is_managed_here(job) || job.suspend ||
         api::terminal_condition(job))
         return std::nullopt;
     const auto start = last_start(job.conditions, job.meta.creation);

@@ -14,7 +14,7 @@ bool has_begun(const Observed& observed) { return own_job_set(observed) || had_j
 // A policy that was stored before there was a JobSet may be of another snapshot: the snapshot is replaced as
 // long as the runtime changes.
 bool wants_snapshot_policy(const Observed& observed) {
-    if (!observed.job || !is_managed_here(*observed.job) || api::terminal_condition(*observed.job))
+    if (!observed.job || !api::is_managed_here(*observed.job) || api::terminal_condition(*observed.job))
         return false;
     const bool is_fixed = observed.job->run_policy && had_job_set(*observed.job);
     return has_begun(observed) && !is_fixed;

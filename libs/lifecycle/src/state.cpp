@@ -5,7 +5,7 @@
 namespace lifecycle {
 
 State state_of(const api::TrainJob& job) {
-    if (!is_managed_here(job)) return State::elsewhere;
+    if (!api::is_managed_here(job)) return State::elsewhere;
     if (const api::Condition* ended = api::terminal_condition(job))
         return ended->type == api::condition::complete ? State::complete : State::failed;
     if (api::is_true(job.conditions, api::condition::suspended)) return State::suspended;

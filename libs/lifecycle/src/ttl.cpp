@@ -15,7 +15,7 @@ namespace {
 bool may_expire(const api::TrainJob& job) {
     if (job.meta.deletion || job.is_multikueue_copy) return false;
     const bool is_dispatched = job.managed_by == api::managed_by_multikueue;
-    return is_managed_here(job) || (is_dispatched && job.ttl_seconds_after_finished);
+    return api::is_managed_here(job) || (is_dispatched && job.ttl_seconds_after_finished);
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ bool may_expire(const api::TrainJob& job) {
 bool ttl_matters(const Observed& observed) {
     if (!observed.job || !may_expire(*observed.job)) return false;
     const api::JobSet* job_set = own_job_set(observed);
-    const bool is_about_to_end = is_managed_here(*observed.job) && job_set && job_set->finished;
+    const bool is_about_to_end = api::is_managed_here(*observed.job) && job_set && job_set->finished;
     return api::terminal_condition(*observed.job) || is_about_to_end;
 }
 

@@ -66,6 +66,20 @@ TEST_CASE("an empty string is not a default", "[api]") {
     CHECK(job.managed_by.empty());
 }
 
+TEST_CASE("managedBy leaves a TrainJob to this controller unless it names another", "[api]") {
+    struct Case {
+        const char* managed_by;
+        bool is_ours;
+    };
+    for (const Case& c : {Case{R"("trainer.kubeflow.org/trainjob-controller")", true}, Case{R"("")", true},
+                          Case{"null", true}, Case{R"("kueue.x-k8s.io/multikueue")", false},
+                          Case{R"("example.com/other")", false}}) {
+        INFO(c.managed_by);
+        CHECK(is_managed_here(train_job(R"({"spec": {"managedBy": )" + std::string(c.managed_by) + "}}")) ==
+              c.is_ours);
+    }
+}
+
 TEST_CASE("the two runtime kinds of our group are supported", "[api]") {
     const std::string group = "trainer.kubeflow.org";
     CHECK(is_supported({.api_group = group, .kind = "TrainingRuntime"}));

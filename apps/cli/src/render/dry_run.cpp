@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "api/names.hpp"
 #include "controller/reconcile/reconciler.hpp"
 #include "controller/reconcile/shared_objects.hpp"
 #include "offline/input.hpp"
@@ -68,7 +67,7 @@ Rendering render_train_job(offline::DocumentServer server, const api::ObjectKey&
 
     const api::TrainJob after = api::parse_train_job(*server.find(resources::train_jobs, train_job));
     Rendering rendering = {.objects = server.written(), .error = error_of(report, after)};
-    rendering.is_managed_by_others = !after.managed_by.empty() && after.managed_by != api::managed_by_us;
+    rendering.is_managed_by_others = !api::is_managed_here(after);
     if (rendering.error) return rendering;
     for (const Json& event : server.events())
         if (event["type"].as_string() == "Warning")

@@ -86,6 +86,11 @@ TrainJob parse_train_job(const Json& object);
 std::vector<JobStatus> parse_jobs_status(const Json& list);
 Json to_json_tree(const std::vector<JobStatus>& jobs);
 
+/// Returns whether `managedBy` leaves the TrainJob to this controller; an empty one does. To any other
+/// TrainJob this controller writes nothing, except the deletion of one that MultiKueue dispatches, after its
+/// TTL.
+bool is_managed_here(const TrainJob& job);
+
 /// Returns whether the TrainJob may still be corrected, by its stored status: its JobSet could not be
 /// created, and never existed. The status of a TrainJob of another controller does not show that.
 bool may_be_corrected(const TrainJob& stored);

@@ -82,10 +82,6 @@ struct Observed {
     bool is_live = false;  ///< TrainJob and JobSet were read from the API server in this reconcile
 };
 
-/// Returns whether `managedBy` leaves the TrainJob to this controller. To any other TrainJob it writes
-/// nothing, except the deletion of one that MultiKueue dispatches, after its TTL.
-bool is_managed_here(const api::TrainJob& job);
-
 /// Returns the JobSet if it belongs to the TrainJob, else nullptr: a JobSet of another owner, or one that
 /// lost its owner reference, counts as absent.
 const api::JobSet* own_job_set(const Observed& observed);

@@ -1,5 +1,4 @@
 #include "admission/validation_context.hpp"
-#include "api/names.hpp"
 
 namespace runtime {
 namespace {
@@ -51,9 +50,9 @@ void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings
     const api::Condition* ended = api::terminal_condition(review.job);
     if (own == review.old_job->ttl_seconds_after_finished || !ended) return;
     // The runtime's does not count on the manager of MultiKueue.
-    const bool is_ours = review.job.managed_by.empty() || review.job.managed_by == api::managed_by_us;
-    const auto of_runtime =
-        is_ours && review.job.run_policy ? review.job.run_policy->ttl_seconds_after_finished : std::nullopt;
+    const auto of_runtime = api::is_managed_here(review.job) && review.job.run_policy
+                                ? review.job.run_policy->ttl_seconds_after_finished
+                                : std::nullopt;
     const auto ttl = own ? own : of_runtime;
     const auto age = review.now - ended->last_transition;
     if (!ttl || age < std::chrono::seconds(*ttl)) return;
