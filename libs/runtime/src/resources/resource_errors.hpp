@@ -7,7 +7,9 @@
 
 namespace runtime {
 
-/// A name or a quantity that Kubernetes refuses in the resources of a container.
+/// A name or a quantity that Kubernetes refuses in the resources of a container. It has no path of an object,
+/// and so is no api::FieldError: the resources of a container come from a runtime and a TrainJob, and
+/// unusable_resources() finds the object and the field to name, by `list` and `name`.
 struct ResourceError {
     std::string_view list = {};  ///< "limits" or "requests"
     std::string name = {};       ///< of the resource
