@@ -3,7 +3,7 @@
 #include "admission/limiter.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/snapshot.hpp"
 #include "runtime/snapshot.hpp"

@@ -1,9 +1,10 @@
+#include "api/train_job.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
 
 namespace api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "support/printers.hpp"
 
 using namespace api;

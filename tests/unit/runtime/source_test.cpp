@@ -1,4 +1,4 @@
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "fixtures.hpp"
 #include "runtime/applied_hash.hpp"
 

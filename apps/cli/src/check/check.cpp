@@ -5,7 +5,7 @@
 
 #include "api/names.hpp"
 #include "api/text.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "check/admission_chain.hpp"
 #include "runtime/plugin.hpp"
 

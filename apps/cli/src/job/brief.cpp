@@ -6,7 +6,7 @@
 #include "api/names.hpp"
 #include "api/quantity.hpp"
 #include "api/text.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/state.hpp"
 #include "lifecycle/ttl.hpp"

@@ -81,6 +81,12 @@ struct TrainJob {
 /// program.
 TrainJob parse_train_job(const Json& object);
 
+/// Reads as parse_train_job(), but moves the spec out of the object.
+TrainJob take_train_job(Json object);
+
+/// Reads `runtimeRef` of a TrainJob's spec, with the CRD's defaults.
+RuntimeRef parse_runtime_ref(const Json& spec);
+
 /// Reads `status.jobsStatus` of a TrainJob or `status.replicatedJobsStatus` of a JobSet, which have the same
 /// six fields.
 std::vector<JobStatus> parse_jobs_status(const Json& list);

@@ -5,7 +5,7 @@
 
 #include "api/hash.hpp"
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "cache/owner.hpp"
 #include "cache/reported_progress.hpp"
 #include "lifecycle/observed.hpp"

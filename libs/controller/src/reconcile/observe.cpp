@@ -1,7 +1,7 @@
 #include "controller/reconcile/observe.hpp"
 
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "cache/owner.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/run_policy.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/progress_deadline.hpp"

@@ -1,5 +1,5 @@
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/validation.hpp"
 

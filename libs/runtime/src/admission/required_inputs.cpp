@@ -4,7 +4,7 @@
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "runtime/compare.hpp"
 #include "template/limits.hpp"
 #include "template/shape.hpp"

@@ -2,7 +2,7 @@
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "api/train_job_reader.hpp"
+#include "api/train_job.hpp"
 #include "build/steps.hpp"
 #include "runtime/plugin.hpp"
 #include "template/limits.hpp"
