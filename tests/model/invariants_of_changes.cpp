@@ -1,7 +1,7 @@
 // What a correction of a job meets, what a stall is read from, and data and work that a change of a suspended
 // one must never lose.
 #include "api/job_set.hpp"
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "invariants.hpp"
 #include "lifecycle/observed.hpp"
 

@@ -2,7 +2,7 @@
 #include <regex>
 
 #include "api/meta.hpp"
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "environment.hpp"
 #include "kube/client/request.hpp"
 

@@ -1,6 +1,6 @@
 #include "watching.hpp"
 
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "kube/client/api_server.hpp"
 
 namespace model {

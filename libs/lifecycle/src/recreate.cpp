@@ -5,7 +5,6 @@
 
 #include "api/meta.hpp"
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "lifecycle/refusal.hpp"
 #include "managed_fields.hpp"
 

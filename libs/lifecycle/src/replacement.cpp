@@ -4,7 +4,7 @@
 
 #include "api/job_set.hpp"
 #include "api/named_items.hpp"
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "api/text.hpp"
 #include "lifecycle/withdrawal.hpp"
 #include "withdrawn_entries.hpp"

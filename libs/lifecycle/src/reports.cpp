@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "api/progress.hpp"
 #include "api/text.hpp"
 #include "lifecycle/requeue.hpp"

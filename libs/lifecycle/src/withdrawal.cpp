@@ -5,7 +5,7 @@
 
 #include "api/hash.hpp"
 #include "api/named_items.hpp"
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "items.hpp"
 #include "managed_fields.hpp"
 #include "placement.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/hash.hpp"
-#include "api/notes.hpp"
+#include "api/names.hpp"
 
 namespace lifecycle {
 

@@ -1,6 +1,5 @@
 // How a suspended JobSet takes a change.
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "kube/client/request.hpp"
 #include "life.hpp"
 #include "runtime/info.hpp"

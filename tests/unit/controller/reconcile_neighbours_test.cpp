@@ -1,7 +1,6 @@
 // Suspended JobSets among neighbours that have their own idea of them: JobSet's defaults, policies, Jobs and
 // claims that are slow to go.
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "kube/client/request.hpp"
 #include "life.hpp"
 

@@ -1,7 +1,6 @@
 #include "lifecycle/recreate.hpp"
 
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "lifecycle/refusal.hpp"
 
 #include "objects.hpp"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "api/time.hpp"
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"
 

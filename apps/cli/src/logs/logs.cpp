@@ -4,7 +4,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <set>
 
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "explain/findings.hpp"
 
 namespace cli {

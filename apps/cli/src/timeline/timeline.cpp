@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "api/job_set.hpp"
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"
 #include "cluster/session.hpp"

@@ -1,7 +1,9 @@
 #pragma once
 #include <string_view>
 
-/// Names in the API that we share with other programs. Source: the API of Kubeflow Trainer v2.3, JobSet 0.12.
+/// Names in the API that we share with other programs, and the annotations for later reconciles. Source: the
+/// API of Kubeflow Trainer v2.3, JobSet 0.12.
+
 namespace api {
 
 inline constexpr std::string_view trainer_group = "trainer.kubeflow.org";
@@ -38,6 +40,20 @@ inline constexpr std::string_view restarts_before_annotation = "trainer.kubeflow
 inline constexpr std::string_view support_label = "trainer.kubeflow.org/support";
 /// The finalizer that older controllers left on runtimes. It is only removed.
 inline constexpr std::string_view legacy_runtime_finalizer = "trainer.kubeflow.org/resource-in-use";
+
+/// An annotation of a suspended JobSet that may still have Jobs made from a withdrawn template; see
+/// lifecycle/withdrawal.hpp.
+inline constexpr std::string_view withdrawn_annotation = "trainer.kubeflow.org/withdrawn";
+/// Besides it: how often Jobs were made again for that reason, and the creation of the newest of those
+/// ("2/<time>").
+inline constexpr std::string_view replacements_annotation = "trainer.kubeflow.org/replacements";
+/// An annotation of the snapshot of a runtime: how often the JobSet was created again for a generation of its
+/// TrainJob.
+inline constexpr std::string_view recreations_annotation = "trainer.kubeflow.org/recreations";
+
+/// Labels of a Job (JobSet 0.12): the name of its JobSet, and of its replicated job.
+inline constexpr std::string_view job_set_name_label = "jobset.sigs.k8s.io/jobset-name";
+inline constexpr std::string_view replicated_job_label = "jobset.sigs.k8s.io/replicatedjob-name";
 
 /// The manager of the entry of `spec.runtimePatches` in which Kueue sets the placement of Pods.
 inline constexpr std::string_view kueue_manager = "kueue.x-k8s.io/manager";

@@ -1,6 +1,6 @@
 #include "reconcile/job_set_writer.hpp"
 
-#include "api/notes.hpp"
+#include "api/names.hpp"
 #include "kube/client/request.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/recreate.hpp"

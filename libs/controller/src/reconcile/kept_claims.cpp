@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "kube/client/request.hpp"
 #include "runtime/compare.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "api/notes.hpp"
 #include "api/yaml.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime/snapshot.hpp"

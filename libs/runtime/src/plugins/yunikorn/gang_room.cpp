@@ -3,7 +3,7 @@
 #include <set>
 
 #include "api/condition.hpp"
-#include "api/notes.hpp"
+#include "api/names.hpp"
 
 namespace runtime {
 namespace {
