@@ -1,11 +1,10 @@
 #include "api/job_set.hpp"
 
-#include "api/applied_note.hpp"
-#include "api/names.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <map>
+
+#include "api/names.hpp"
 
 namespace api {
 namespace {
@@ -74,6 +73,23 @@ bool is_applied_by_us(const Json& object) {
 
 bool is_taken_over(const Json& job_set) {
     return !is_applied_by_us(job_set) || job_set["metadata"]["annotations"].contains(taken_over_annotation);
+}
+
+AppliedNote applied_note(const Json& object) {
+    std::string_view rest = object["metadata"]["annotations"][applied_hash_annotation].as_string();
+    const auto take_until = [&rest](char end) {
+        const std::string_view part = rest.substr(0, rest.find(end));
+        rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+        return part;
+    };
+    const std::string_view hashes = take_until(' ');
+    AppliedNote note = {.placement = rest};
+    rest = hashes;
+    note.hash = take_until('.');
+    note.fixed_part = take_until('.');
+    note.source = take_until('.');
+    note.nodes = rest;
+    return note;
 }
 
 std::optional<std::int64_t> noted_nodes(const Json& job_set) {

@@ -1,7 +1,7 @@
 #include "placement.hpp"
 
-#include "api/applied_note.hpp"
 #include "api/hash.hpp"
+#include "api/job_set.hpp"
 
 namespace lifecycle {
 

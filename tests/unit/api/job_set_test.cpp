@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "api/applied_note.hpp"
 #include "support/printers.hpp"
 
 using namespace api;

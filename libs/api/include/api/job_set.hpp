@@ -1,9 +1,11 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/condition.hpp"
+#include "api/json.hpp"
 #include "api/meta.hpp"
 #include "api/train_job.hpp"
 
@@ -44,6 +46,18 @@ bool is_applied_by_us(const Json& object);
 /// Returns whether another controller may have made the content of a JobSet's Pods: that annotation is
 /// missing, or api::taken_over_annotation is set.
 bool is_taken_over(const Json& job_set);
+
+/// The parts of applied_hash_annotation, `<hash>.<template>.<source>.<nodes> <placement>`, which
+/// runtime/applied_hash.hpp writes and explains. Objects that are no JobSet have the first one, and older
+/// releases wrote fewer; what is missing is empty. Users can edit all of them. Refers to the object.
+struct AppliedNote {
+    std::string_view hash = {};
+    std::string_view fixed_part = {};
+    std::string_view source = {};
+    std::string_view nodes = {};
+    std::string_view placement = {};
+};
+AppliedNote applied_note(const Json& object);
 
 /// Reads and writes that number in applied_hash_annotation of a JobSet: what follows the third dot, "3" or
 /// "-".

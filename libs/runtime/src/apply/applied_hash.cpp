@@ -1,7 +1,7 @@
 #include "runtime/applied_hash.hpp"
 
-#include "api/applied_note.hpp"
 #include "api/hash.hpp"
+#include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/live_defaults.hpp"
