@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "api/field_error.hpp"
 #include "api/hash.hpp"
-#include "api/status_cause.hpp"
 #include "api/text.hpp"
 #include "go_json.hpp"
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/field_error.hpp"
 #include "api/json.hpp"
-#include "api/status_cause.hpp"
 
 /// Validates and defaults objects by the schemas of CRDs as an API server does, without an API server.
 namespace crd {

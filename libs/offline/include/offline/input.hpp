@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "api/status_cause.hpp"
+#include "api/field_error.hpp"
 #include "api/train_job.hpp"
 #include "kube/client/request.hpp"
 #include "offline/document_server.hpp"
