@@ -1,6 +1,6 @@
 #include "cases.hpp"
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "runtime/size.hpp"
 
 using api::Json;

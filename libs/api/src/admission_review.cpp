@@ -1,7 +1,7 @@
 #include "api/admission_review.hpp"
 
 #include "api/base64.hpp"
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 
 namespace api {
 namespace {

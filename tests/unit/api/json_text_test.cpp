@@ -3,7 +3,7 @@
 #include <limits>
 #include <map>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "random_json.hpp"
 #include "support/printers.hpp"
 

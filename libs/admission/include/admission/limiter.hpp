@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "kube/client/clock.hpp"
 

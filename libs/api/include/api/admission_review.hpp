@@ -6,7 +6,6 @@
 
 #include "api/field_error.hpp"
 #include "api/json.hpp"
-#include "api/json_reader.hpp"
 #include "api/warnings.hpp"
 
 namespace api {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "api/text.hpp"
 #include "json/json_words.hpp"
 

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <memory>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "api/text.hpp"
 #include "json/json_skip.hpp"
 #include "json/json_words.hpp"

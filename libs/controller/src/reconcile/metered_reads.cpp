@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 
 namespace controller {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "kube/client/status.hpp"
 #include "kube/watch/watch_decoder.hpp"
 

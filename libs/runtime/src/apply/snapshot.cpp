@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "api/names.hpp"
 #include "api/yaml.hpp"
 #include "runtime/active_plugins.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
 #include "build/pod_sets.hpp"

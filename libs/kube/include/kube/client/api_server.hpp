@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "kube/client/request.hpp"
 #include "net/process/async.hpp"
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "api/object_key.hpp"
 
 namespace kube {

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "kube/client/clock.hpp"
 #include "kube/client/request.hpp"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
 #include "runtime/plugin.hpp"
