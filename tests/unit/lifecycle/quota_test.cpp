@@ -1,4 +1,4 @@
-#include "lifecycle/quota.hpp"
+#include "lifecycle/refusal.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
