@@ -23,7 +23,7 @@
 #include "controller/reconcile/reconciler.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "kube/watch/watch_decoder.hpp"
-#include "net/process/next_turn.hpp"
+#include "net/process/turns.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "lifecycle/requeue.hpp"
-#include "net/process/next_turn.hpp"
+#include "net/process/turns.hpp"
 #include "reconcile/metered_reads.hpp"
 
 namespace controller {

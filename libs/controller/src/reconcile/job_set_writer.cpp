@@ -6,7 +6,7 @@
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/withdrawal.hpp"
-#include "net/process/next_turn.hpp"
+#include "net/process/turns.hpp"
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/kept_claims.hpp"
 #include "runtime/applied_hash.hpp"

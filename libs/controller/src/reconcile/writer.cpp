@@ -6,7 +6,7 @@
 #include "lifecycle/event.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/restarts.hpp"
-#include "net/process/next_turn.hpp"
+#include "net/process/turns.hpp"
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/job_set_writer.hpp"
 #include "reconcile/runtime_snapshot.hpp"

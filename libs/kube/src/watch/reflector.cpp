@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "net/process/next_turn.hpp"
+#include "net/process/turns.hpp"
 #include "watch/error_transitions.hpp"
 
 namespace kube {

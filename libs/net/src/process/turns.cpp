@@ -6,8 +6,6 @@
 #include <boost/system/system_error.hpp>
 #include <list>
 
-#include "net/process/next_turn.hpp"
-
 namespace net {
 namespace asio = boost::asio;
 

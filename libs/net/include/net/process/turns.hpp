@@ -1,5 +1,8 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -7,6 +10,13 @@
 #include "net/process/async.hpp"
 
 namespace net {
+
+/// Runs all handlers that are ready on this executor before it returns. Call it between two steps that may be
+/// long.
+inline Task<> next_turn() {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    co_await boost::asio::post(executor, boost::asio::use_awaitable);
+}
 
 /// Runs long tasks one at a time, in the order of their requests. Before each of them, every other handler
 /// that is ready runs. So a short task waits for one or two long ones, however many there are. Thread rule:
