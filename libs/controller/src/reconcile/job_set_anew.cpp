@@ -1,6 +1,6 @@
 // Recreates a JobSet, after checks of what that loses and whether the API server would accept the new one.
+#include "kube/client/api_server.hpp"
 #include "kube/client/request.hpp"
-#include "kube/client/without_object.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "reconcile/job_set_writer.hpp"

@@ -1,8 +1,8 @@
 #include "reconcile/job_set_writer.hpp"
 
 #include "api/names.hpp"
+#include "kube/client/api_server.hpp"
 #include "kube/client/request.hpp"
-#include "kube/client/without_object.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/withdrawal.hpp"

@@ -5,7 +5,7 @@
 #include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "controller/reconcile/observe.hpp"
-#include "kube/client/without_object.hpp"
+#include "kube/client/api_server.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/stall.hpp"
 #include "reconcile/availability.hpp"

@@ -1,6 +1,11 @@
 #include "kube/client/api_server.hpp"
 
 namespace kube {
+namespace {
+
+constexpr std::string_view resource_version[] = {"metadata", "resourceVersion"};
+
+}  // namespace
 
 Async<api::Json> fetch(ApiServer& server, Request request, api::JsonPaths omit) {
     const std::string what = request.method + " " + request.target;
@@ -15,5 +20,14 @@ Async<api::Json> fetch(ApiServer& server, Request request, api::JsonPaths omit) 
     }
     co_return std::move(*object);
 }
+
+Request without_object(Request request) {
+    request.target += request.target.find('?') == std::string::npos ? '?' : '&';
+    request.target += "includeObject=None";
+    request.accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
+    return request;
+}
+
+std::string version_of(const Response& response) { return api::find_string(response.body, resource_version); }
 
 }  // namespace kube

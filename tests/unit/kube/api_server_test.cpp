@@ -1,4 +1,4 @@
-#include "kube/client/without_object.hpp"
+#include "kube/client/api_server.hpp"
 
 #include <catch2/catch.hpp>
 
