@@ -1,7 +1,7 @@
 #include "cases.hpp"
 
 #include "api/json.hpp"
-#include "runtime/size.hpp"
+#include "runtime/build.hpp"
 
 using api::Json;
 

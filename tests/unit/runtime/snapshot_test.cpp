@@ -2,7 +2,7 @@
 
 #include "api/train_job.hpp"
 #include "fixtures.hpp"
-#include "runtime/size.hpp"
+#include "runtime/build.hpp"
 
 using api::Json;
 

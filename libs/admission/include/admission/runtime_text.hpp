@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api/json.hpp"
-#include "runtime/size.hpp"
+#include "runtime/build.hpp"
 
 namespace admission {
 

@@ -6,7 +6,7 @@
 #include "api/names.hpp"
 #include "api/yaml.hpp"
 #include "runtime/active_plugins.hpp"
-#include "runtime/size.hpp"
+#include "runtime/build.hpp"
 
 namespace runtime {
 namespace {

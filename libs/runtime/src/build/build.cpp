@@ -12,7 +12,6 @@
 #include "resources/claims.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
-#include "runtime/size.hpp"
 #include "template/forbidden_fields.hpp"
 #include "template/shape.hpp"
 #include "template/template.hpp"
