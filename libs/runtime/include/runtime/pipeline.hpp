@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 #include "api/object_key.hpp"
 
 /// The list of plugins.
+
 namespace runtime {
 
 class Plugin;
@@ -21,6 +23,9 @@ struct StatusServer {
 
     bool operator==(const StatusServer&) const = default;
 };
+
+/// The release of Kubeflow Trainer that is compiled into Kueue.
+enum class KueueTypes : std::uint8_t { none, v2_2, v2_3 };
 
 /// Experimental features; off by default.
 struct Features {

@@ -9,7 +9,7 @@
 #include "runtime/build.hpp"
 #include "runtime/conditions.hpp"
 #include "runtime/info.hpp"
-#include "runtime/kueue_types.hpp"
+#include "runtime/pipeline.hpp"
 #include "runtime/shape.hpp"
 
 namespace runtime {

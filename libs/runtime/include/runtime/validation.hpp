@@ -11,7 +11,7 @@
 #include "runtime/build.hpp"
 #include "runtime/examined_runtime.hpp"
 #include "runtime/gates.hpp"
-#include "runtime/kueue_types.hpp"
+#include "runtime/pipeline.hpp"
 
 /// The rules of admission. Each denial and each warning has the name of its rule, such as `patch_targets`;
 /// docs/webhook-limits.md lists them.
