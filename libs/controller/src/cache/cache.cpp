@@ -7,7 +7,7 @@
 #include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "cache/owner.hpp"
-#include "cache/reported_progress.hpp"
+#include "controller/cache/progress_index.hpp"
 #include "lifecycle/observed.hpp"
 
 namespace controller {

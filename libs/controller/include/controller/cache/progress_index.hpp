@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "api/json.hpp"
 #include "api/time.hpp"
 #include "api/train_job.hpp"
 #include "lifecycle/observed.hpp"
@@ -19,6 +20,12 @@ struct ProgressIndex {
     bool is_at_risk = false;                      ///< as in lifecycle::overrun()
     std::optional<lifecycle::StallReason> stalled = {};
 };
+
+/// Returns the index of a TrainJob. Reduces its `status.trainerStatus` to what deadlines need, which is
+/// nothing without a deadline or `at_rest`. Removes the resourceVersion, which the store keeps beside the
+/// object. `job`: the parsed object, of its spec only what these deadlines need.
+ProgressIndex transform_progress(api::Json& object, const api::TrainJob& job, bool at_rest,
+                                 lifecycle::ProgressWatch watch, api::Time now);
 
 /// Returns whether a change of a TrainJob is only a report on which no decision depends now: the next timer
 /// of the TrainJob looks at it.

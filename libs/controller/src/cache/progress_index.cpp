@@ -1,4 +1,4 @@
-#include "cache/reported_progress.hpp"
+#include "controller/cache/progress_index.hpp"
 
 #include "api/hash.hpp"
 #include "lifecycle/at_risk.hpp"
