@@ -8,7 +8,6 @@
 #include "kube/client/api_server.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/stall.hpp"
-#include "reconcile/availability.hpp"
 #include "reconcile/metered_reads.hpp"
 #include "runtime/conditions.hpp"
 
@@ -55,11 +54,12 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const V
     co_return std::nullopt;
 }
 
-// Stores the Lease in the view. Returns the failed read, which affects only progress deadlines.
+// Stores the Lease of the server of reports in the view. Concurrent reconciles share its reads. Returns the
+// failed read, which affects only progress deadlines.
 kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availability(View& view) {
-    auto read = co_await read_availability(server_, runtime_reads_, progress_.lease);
-    if (!read) co_return lifecycle::ReadFailed{"Lease " + to_string(progress_.lease), read.error()};
-    view.observed.availability = *read;
+    const auto lease = co_await runtime_reads_.read(server_, kube::resources::leases, progress_.lease);
+    if (!lease) co_return lifecycle::ReadFailed{"Lease " + to_string(progress_.lease), lease.error()};
+    view.observed.availability = *lease ? lifecycle::availability_of(**lease) : lifecycle::Availability();
     co_return std::nullopt;
 }
 
