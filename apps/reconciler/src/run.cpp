@@ -1,9 +1,9 @@
 #include "run.hpp"
 
-#include "cache_metrics.hpp"
 #include "controller/cache/cache.hpp"
 #include "controller/reconcile/controller.hpp"
 #include "controller/reconcile/legacy_finalizers.hpp"
+#include "controller/reconcile/metrics.hpp"
 #include "controller/reconcile/reconciler.hpp"
 #include "heap.hpp"
 #include "kube/client/throttle.hpp"
@@ -107,7 +107,7 @@ void Process::make_controller() {
     controller_ = std::make_unique<controller::Controller>(
         manager_.executor(), manager_.clock(), *cache_, *reconciler_, manager_.metrics(), manager_.log(),
         [this] { return leading(); }, limits);
-    add_cache_metrics(manager_.metrics(), *cache_);
+    controller::add_cache_metrics(manager_.metrics(), *cache_);
 }
 
 void Process::watch() {

@@ -7,6 +7,7 @@
 
 namespace controller {
 
+class Cache;
 struct ReconcileResult;
 
 /// Counts reconciles, what they brought about, and why there will be another one. All series exist from the
@@ -45,5 +46,9 @@ private:
     net::Histogram ttl_late_;
     net::Histogram wait_;
 };
+
+/// Adds signalbox_train_jobs by state, and the sizes of the stores. The cache must outlive the last
+/// exposition.
+void add_cache_metrics(net::Metrics& metrics, Cache& cache);
 
 }  // namespace controller
