@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "admission/limiter.hpp"
-#include "admission/runtime_text.hpp"
+#include "admission/runtime_lister.hpp"
 #include "runtime/rule.hpp"
 
 namespace admission {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "admission/limiter.hpp"
 #include "api/nearest.hpp"
 
 namespace admission {
 namespace {
+
+constexpr std::string_view last_applied = "kubectl.kubernetes.io/last-applied-configuration";
 
 // The names that are compared, to either side. Most misspelt names begin like the correct one.
 constexpr int most_neighbours = 128;
@@ -19,6 +22,18 @@ std::size_t kept_values_of(const RuntimeText& text) {
 }
 
 }  // namespace
+
+RuntimeTextPtr make_runtime_text(api::Json runtime) {
+    if (api::Json* metadata = runtime.find("metadata")) {
+        metadata->erase("managedFields");
+        if (api::Json* annotations = metadata->find("annotations")) annotations->erase(last_applied);
+    }
+    RuntimeText text = {.json = api::to_json(runtime)};
+    text.values = count_values(text.json);
+    if (text.is_too_large()) text.json.clear();
+    text.json.shrink_to_fit();
+    return std::make_shared<const RuntimeText>(std::move(text));
+}
 
 api::Result<RuntimeLister::Examined> RuntimeLister::find(const api::ObjectKey& key) {
     const auto at = runtimes_.find(key);

@@ -5,7 +5,6 @@
 #include "admission/review_turns.hpp"
 #include "admission/runtime_informer.hpp"
 #include "admission/runtime_lister.hpp"
-#include "admission/runtime_text.hpp"
 #include "net/server/source_rate.hpp"
 
 namespace admission {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "admission/runtime_text.hpp"
+#include "admission/runtime_lister.hpp"
 #include "kube/watch/store.hpp"
 
 namespace admission {
