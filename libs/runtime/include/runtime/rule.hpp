@@ -5,7 +5,7 @@
 #include "api/rule_id.hpp"
 
 /// The rules of admission but those of plugins, which are Plugin::rules() and Plugin::warning_rules().
-/// Metrics and docs/webhook-limits.md use their names.
+/// Metrics and docs/design/admission.md use their names.
 namespace runtime {
 
 enum class Rule : std::uint8_t {

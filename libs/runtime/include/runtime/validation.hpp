@@ -14,7 +14,7 @@
 #include "runtime/pipeline.hpp"
 
 /// The rules of admission. Each denial and each warning has the name of its rule, such as `patch_targets`;
-/// docs/webhook-limits.md lists them.
+/// docs/design/admission.md#the-rules lists them.
 namespace runtime {
 
 /// The errors of an object, in a fixed order, and warnings for its author.
