@@ -8,13 +8,12 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <thread>
 
-#include "certificate/progress_rotator.hpp"
-#include "certificate/serving_certificate.hpp"
 #include "net/process/task_group.hpp"
 #include "net/process/timer.hpp"
 #include "progress/lease_keeper.hpp"
 #include "progress/report_handler.hpp"
 #include "progress/wire.hpp"
+#include "report_certificate.hpp"
 
 namespace webhook {
 namespace {
@@ -63,6 +62,7 @@ public:
         : settings_(settings),
           tools_(tools),
           clock_(kube::make_clock(context_.get_executor())),
+          certificate_(settings, *clock_, tools.log),
           schedule_(schedule_limits(settings.progress)),
           metrics_(tools.metrics, settings.progress.job_metrics),
           loops_(context_.get_executor()) {}
@@ -80,7 +80,7 @@ public:
     std::vector<std::string> not_ready() const;
     net::Task<> end_here(bool immediate);
 
-    api::Time certificate_ends() const { return tls_->not_after(); }
+    api::Time certificate_ends() const { return certificate_.ends(); }
     std::string job_metrics() { return metrics_.of_jobs().expose(clock_->now()); }
 
     boost::asio::io_context context_{1};
@@ -89,11 +89,8 @@ public:
     std::string address_ = {};
 
 private:
-    bool certificate_is_valid() const { return certificate_ends() > clock_->wall(); }
-    bool has_certificate() const { return (!rotator_ || rotator_->in_use()) && certificate_is_valid(); }
     api::Result<std::unique_ptr<kube::ApiServer>> connect(const kube::ClusterConfig& config,
                                                           std::size_t connections);
-    api::Result<> open_certificate();
     void start_loop(const char* name, net::Task<> loop);
     progress::LeaseKeeper::State lease_state();
     net::Task<> show_gauges();
@@ -101,10 +98,8 @@ private:
     const Settings& settings_;
     ProgressTools tools_;
     std::unique_ptr<kube::Clock> clock_;
-    std::shared_ptr<net::Tls> tls_ = {};
-    std::optional<net::TlsFileWatcher> files_ = {};
     std::unique_ptr<kube::ApiServer> server_ = {};
-    std::optional<ProgressCertificateRotator> rotator_ = {};  // or the files
+    ReportCertificate certificate_;
     std::unique_ptr<kube::ApiServer> reviews_ = {};
     std::optional<progress::LeaseKeeper> lease_ = {};
     std::atomic<std::int64_t> answered_at_ = 0;
@@ -137,7 +132,7 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
     auto reviews = connect(config, reviews_at_once);
     if (!reviews) return reviews.error();
     reviews_ = std::move(*reviews);
-    if (auto opened = open_certificate(); !opened) return opened.error();
+    if (auto opened = certificate_.open(*server_); !opened) return opened.error();
     lease_.emplace(*server_, *clock_, tools_.log, api::ObjectKey{.ns = config.ns, .name = lease_name},
                    [this] { return lease_state(); });
 
@@ -150,7 +145,7 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
                      settings_.namespaces);
     net::ServerConfig listen = {.host = settings_.progress.listen.host,
                                 .port = settings_.progress.listen.port,
-                                .tls = tls_,
+                                .tls = certificate_.tls(),
                                 .limits = server_limits(settings_),
                                 .refuse = progress::http_refusal,
                                 .is_to_known = progress::is_to_pod};
@@ -165,11 +160,7 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
         [this] { return double(http_->stats().limited); }, {{"limit", "connections"}});
 
     start_loop("writes of progress", writer_->run());
-    if (rotator_)
-        start_loop("care of the certificate for progress", rotator_->run());
-    else
-        start_loop("watch of the certificate for progress",
-                   net::follow(*files_, certificate_poll_interval, tools_.log));
+    certificate_.keep([this](const char* name, net::Task<> loop) { start_loop(name, std::move(loop)); });
     start_loop("Lease of progress", lease_->run());
     start_loop("gauges of progress", show_gauges());
     start_loop("watch of the event loop of progress", tools_.loop_gaps.watch());
@@ -177,27 +168,6 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
         const auto guard = asio::make_work_guard(context_);
         context_.run();
     });
-    return {};
-}
-
-// A certificate that is made is presented once the thread runs.
-api::Result<> ProgressServer::Impl::open_certificate() {
-    const ProgressSettings& progress = settings_.progress;
-    if (progress.cert_secret.name.empty()) {
-        auto files = net::TlsFileWatcher::open({progress.tls_cert, progress.tls_key, {}});
-        if (!files) return files.error();
-        files_.emplace(std::move(*files));
-        tls_ = files_->tls();
-        return {};
-    }
-    auto tls = make_stand_in({});
-    if (!tls) return tls.error();
-    tls_ = std::move(*tls);
-    ProgressCertificateRotator::Options options = {.secret = progress.cert_secret,
-                                                   .service = progress.service,
-                                                   .lifetime = settings_.cert_lifetime,
-                                                   .instance = kube::new_identity()};
-    rotator_.emplace(*server_, *clock_, std::move(options), *tls_, tools_.log);
     return {};
 }
 
@@ -215,9 +185,10 @@ net::Task<> ProgressServer::Impl::watch() {
 
 // This replica vouches for availability while it accepts reports and can store them.
 progress::LeaseKeeper::State ProgressServer::Impl::lease_state() {
-    return {.vouches = vouches_ && has_certificate() && writer_->writes_work(),
-            .reports_wait =
-                schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_vouched_wait};
+    return {
+        .vouches = vouches_ && certificate_.is_stored() && certificate_.is_valid() && writer_->writes_work(),
+        .reports_wait =
+            schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_vouched_wait};
 }
 
 net::Task<> ProgressServer::Impl::show_gauges() {
@@ -229,8 +200,8 @@ net::Task<> ProgressServer::Impl::show_gauges() {
 
 std::vector<std::string> ProgressServer::Impl::not_ready() const {
     std::vector<std::string> reasons;
-    if (rotator_ && !rotator_->in_use()) reasons.emplace_back("no certificate for progress is stored yet");
-    if (!certificate_is_valid()) reasons.emplace_back("the certificate for progress has expired");
+    if (!certificate_.is_stored()) reasons.emplace_back("no certificate for progress is stored yet");
+    if (!certificate_.is_valid()) reasons.emplace_back("the certificate for progress has expired");
     const auto silence = clock_->now().time_since_epoch() - kube::SteadyTime::duration(answered_at_);
     if (silence > answers_last) reasons.emplace_back("the API server does not answer about progress");
     return reasons;
