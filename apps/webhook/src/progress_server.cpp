@@ -1,6 +1,5 @@
 #include "progress_server.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -25,7 +24,6 @@ constexpr const char* lease_name = "signalbox-progress";
 constexpr auto between_gauges = 1s;
 // Without an answer of the API server for so long this replica cannot write.
 constexpr auto answers_last = 30s;
-constexpr auto longest_body = 10s;
 // Of the 25 s of net::Supervisor. Answers take 2 s for tokens, 4 s each for reads, 4 s for a write at worst;
 // clients give up after 5 s.
 constexpr auto drain_time = 9s;
@@ -35,22 +33,6 @@ constexpr double write_factor = 5;
 constexpr std::size_t reviews_at_once = 8;
 // One for each write and each read at a time.
 constexpr std::size_t api_connections = 96;
-
-progress::ScheduleLimits schedule_limits(const ProgressSettings& settings) {
-    return {.interval = settings.interval,
-            .writes_per_second = settings.writes_per_second,
-            .bytes_per_second = static_cast<double>(settings.bytes_per_second.bytes),
-            .jobs = settings.jobs};
-}
-
-net::ServerLimits server_limits(const Settings& settings) {
-    net::ServerLimits limits = settings.limits;
-    limits.body_bytes = progress::ReportHandler::max_body_bytes;
-    limits.body_timeout = std::min<std::chrono::milliseconds>(limits.body_timeout, longest_body);
-    limits.connections_per_source = settings.progress.source_rate;
-    limits.kept_connections = limits.max_connections - limits.max_connections / 4;
-    return limits;
-}
 
 std::int64_t count_of(kube::SteadyTime time) { return time.time_since_epoch().count(); }
 
@@ -146,7 +128,7 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
     net::ServerConfig listen = {.host = settings_.progress.listen.host,
                                 .port = settings_.progress.listen.port,
                                 .tls = certificate_.tls(),
-                                .limits = server_limits(settings_),
+                                .limits = report_limits(settings_.progress, settings_.limits),
                                 .refuse = progress::http_refusal,
                                 .is_to_known = progress::is_to_pod};
     http_ = net::make_http_server(

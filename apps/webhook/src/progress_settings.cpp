@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "progress/report_handler.hpp"
+
 namespace webhook {
 namespace {
+
+constexpr std::chrono::seconds longest_body{10};
 
 constexpr std::string_view admission = "admission";
 constexpr std::string_view progress = "progress";
@@ -118,6 +122,22 @@ api::Result<> check(const ProgressSettings& settings) {
         return usage("--progress-bytes-per-second must be at least 1Ki");
     if (settings.jobs < 1) return usage("--progress-jobs must be at least 1");
     return {};
+}
+
+progress::ScheduleLimits schedule_limits(const ProgressSettings& settings) {
+    return {.interval = settings.interval,
+            .writes_per_second = settings.writes_per_second,
+            .bytes_per_second = static_cast<double>(settings.bytes_per_second.bytes),
+            .jobs = settings.jobs};
+}
+
+net::ServerLimits report_limits(const ProgressSettings& settings, const net::ServerLimits& process) {
+    net::ServerLimits limits = process;
+    limits.body_bytes = progress::ReportHandler::max_body_bytes;
+    limits.body_timeout = std::min<std::chrono::milliseconds>(limits.body_timeout, longest_body);
+    limits.connections_per_source = settings.source_rate;
+    limits.kept_connections = limits.max_connections - limits.max_connections / 4;
+    return limits;
 }
 
 }  // namespace webhook

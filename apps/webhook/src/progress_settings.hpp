@@ -4,6 +4,8 @@
 
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
+#include "net/server/http_server.hpp"
+#include "progress/schedule.hpp"
 
 namespace webhook {
 
@@ -39,5 +41,11 @@ void add_progress_options(net::Options& options, Services& services, ProgressSet
 api::Result<> check_services(const net::Options& options, const Services& services);
 /// Checks combinations that the types of the options cannot exclude; for a process that serves progress.
 api::Result<> check(const ProgressSettings& settings);
+
+/// Returns the limits of the schedule of writes.
+progress::ScheduleLimits schedule_limits(const ProgressSettings& settings);
+
+/// Returns the limits of the server of reports. `process`: those of the options, which reviews have as well.
+net::ServerLimits report_limits(const ProgressSettings& settings, const net::ServerLimits& process);
 
 }  // namespace webhook

@@ -105,3 +105,19 @@ TEST_CASE("the certificate for progress is read from files, or created and store
         CHECK_THAT(start_with(arguments), Catch::Contains(wanted));
     }
 }
+
+TEST_CASE("the server of reports takes small bodies quickly, and has a rate of connections of its own",
+          "[settings]") {
+    using namespace std::chrono_literals;
+    const webhook::ProgressSettings settings = {.source_rate = 7};
+    const net::ServerLimits process = {
+        .max_connections = 100, .body_timeout = 20s, .idle_timeout = 3s, .connections_per_source = 50};
+    const net::ServerLimits limits = webhook::report_limits(settings, process);
+    CHECK(limits.body_bytes == 64 * 1024);
+    CHECK(limits.body_timeout == 10s);
+    CHECK(limits.connections_per_source == 7);
+    CHECK(limits.kept_connections == 75);
+    CHECK(limits.max_connections == 100);
+    CHECK(limits.idle_timeout == 3s);
+    CHECK(webhook::report_limits(settings, {.body_timeout = 4s}).body_timeout == 4s);
+}
