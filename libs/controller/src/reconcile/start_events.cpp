@@ -47,22 +47,21 @@ bool says_why(const Json& event, const api::JobSet& job_set) {
 // Events about the JobSet, or about Jobs whose name is the prefix and a number.
 struct Place {
     std::string selector;
-    std::string job_prefix = {};  // empty: about any Job
-    bool is_of_jobs = false;
+    std::optional<std::string> job_prefix = {};  // none: about the JobSet; empty: about any selected Job
 };
 
 bool is_at(const Place& place, const Json& event, const api::JobSet& job_set) {
-    if (!place.is_of_jobs) return says_why(event, job_set);
+    if (!place.job_prefix) return says_why(event, job_set);
+    const std::string& prefix = *place.job_prefix;
     const std::string_view name = event["involvedObject"]["name"].as_string();
-    return name.starts_with(place.job_prefix) &&
-           (place.job_prefix.empty() ||
-            name.find_first_not_of("0123456789", place.job_prefix.size()) == name.npos);
+    return name.starts_with(prefix) &&
+           (prefix.empty() || name.find_first_not_of("0123456789", prefix.size()) == name.npos);
 }
 
 void look_through(const Json& events, const Place& place, const api::JobSet& job_set, Newest& newest) {
     for (const Json& event : events.items())
         if (const std::string_view at = time_of(event); at >= newest.at && is_at(place, event, job_set))
-            newest = {std::string(at), (place.is_of_jobs ? "job " + job_set.lacks_pods + ": " : "") +
+            newest = {std::string(at), (place.job_prefix ? "job " + job_set.lacks_pods + ": " : "") +
                                            std::string(event["message"].as_string())};
 }
 
@@ -72,9 +71,8 @@ std::vector<Place> places_of(const api::JobSet& job_set) {
     std::vector<Place> places = {{"involvedObject.uid=" + job_set.meta.uid}};
     if (job_set.replicated_jobs.empty() || job_set.lacks_pods.empty()) return places;
     const std::string jobs = job_set.meta.name + "-" + job_set.lacks_pods + "-";
-    places.push_back(
-        {"involvedObject.kind=Job,reason=FailedCreate,involvedObject.name=" + jobs + "0", "", true});
-    places.push_back({"involvedObject.kind=Job,reason=FailedCreate", jobs, true});
+    places.push_back({"involvedObject.kind=Job,reason=FailedCreate,involvedObject.name=" + jobs + "0", ""});
+    places.push_back({"involvedObject.kind=Job,reason=FailedCreate", jobs});
     return places;
 }
 
@@ -84,7 +82,8 @@ kube::Async<std::string> start_events(kube::ApiServer& server, const View& view,
     const api::JobSet& job_set = *view.observed.job_set;
     Newest newest = {api::format_time(lifecycle::events_since(view.observed, now)).substr(0, seconds_end)};
     for (const Place& place : places_of(job_set)) {
-        if (!place.job_prefix.empty() && !newest.note.empty()) break;
+        const bool is_about_many = place.job_prefix && !place.job_prefix->empty();
+        if (is_about_many && !newest.note.empty()) break;
         kube::Request request = list_warnings(job_set.meta.ns, place.selector);
         const auto events = co_await kube::fetch(server, std::move(request));
         if (!events) co_return std::string(lifecycle::events_unread) + api::describe(events.error());
