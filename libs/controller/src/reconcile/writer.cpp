@@ -29,6 +29,14 @@ struct Basis {
     NeededObjects found = {};
 };
 
+// Returns the inputs of a build without key pairs. They refer to the job and to the runtime.
+runtime::Inputs inputs_of(const Basis& basis, const api::TrainJob& job, const View& view) {
+    return {.job = job,
+            .runtime = *basis.chosen.runtime,
+            .observed = basis.found.observed,
+            .restarts_before = lifecycle::restarts_before(view.observed)};
+}
+
 // References must live until the coroutine ends.
 kube::Task<std::variant<Basis, StepFailure>> look_up(kube::ApiServer& server, const View& view,
                                                      BuildContext build_context,
@@ -161,17 +169,15 @@ kube::Task<Outcome> Writer::write(lifecycle::Run step) {
     if (step.job_set == JobSetAction::leave && lifecycle::has_former_size(view_.observed))
         of_former_size = with_num_nodes(job(), *live->built_for_nodes);
     const api::TrainJob& wanted = of_former_size ? *of_former_size : job();
-    auto basis = co_await look_up(server_, view_, build_context_, step.runtime, wanted);
-    if (auto* failure = std::get_if<StepFailure>(&basis)) co_return ended(std::move(*failure));
-    const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
-    const NeededObjects& found = std::get<Basis>(basis).found;
+    auto looked_up = co_await look_up(server_, view_, build_context_, step.runtime, wanted);
+    if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return ended(std::move(*failure));
+    const Basis& basis = std::get<Basis>(looked_up);
+    const ChosenRuntime& chosen = basis.chosen;
+    const NeededObjects& found = basis.found;
 
     // Each step takes a tenth of a second for objects of megabytes.
     co_await net::next_turn();
-    runtime::Inputs inputs = {.job = wanted,
-                              .runtime = *chosen.runtime,
-                              .observed = found.observed,
-                              .restarts_before = lifecycle::restarts_before(view_.observed)};
+    runtime::Inputs inputs = inputs_of(basis, wanted, view_);
     auto made = build(found.needs, inputs, build_context_.pipeline);
     if (auto* failure = std::get_if<StepFailure>(&made)) {
         // Users can edit the note of the former number of nodes.
@@ -235,11 +241,9 @@ kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
 
 // Deletes the JobSet if it is outdated. It stays if there is nothing to compare it with.
 kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
-    auto basis = co_await look_up(server_, view_, build_context_, source, job());
-    if (auto* failure = std::get_if<StepFailure>(&basis)) co_return unless_unread(std::move(*failure));
-    const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
-    const NeededObjects& found = std::get<Basis>(basis).found;
-    const runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
+    auto looked_up = co_await look_up(server_, view_, build_context_, source, job());
+    if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return unless_unread(std::move(*failure));
+    const runtime::Inputs inputs = inputs_of(std::get<Basis>(looked_up), job(), view_);
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     co_return co_await job_set.remove_if_outdated();
 }
@@ -247,29 +251,22 @@ kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
 // Makes way for a JobSet of the new size, if the size changes its template. A number that the runtime has
 // anyway, or that scales nothing, needs no new JobSet.
 kube::Task<Outcome> Writer::resize(lifecycle::Run step) {
-    auto basis = co_await look_up(server_, view_, build_context_, step.runtime, job());
-    if (auto* failure = std::get_if<StepFailure>(&basis)) co_return kept_without(std::move(*failure));
-    const ChosenRuntime& chosen = std::get<Basis>(basis).chosen;
-    const NeededObjects& found = std::get<Basis>(basis).found;
+    auto looked_up = co_await look_up(server_, view_, build_context_, step.runtime, job());
+    if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return kept_without(std::move(*failure));
+    const Basis& basis = std::get<Basis>(looked_up);
     // Without its snapshot, the JobSet may have been built from another runtime than the live one.
-    if (chosen.plan.store != lifecycle::SnapshotPlan::Store::keep)
+    if (basis.chosen.plan.store != lifecycle::SnapshotPlan::Store::keep)
         co_return kept_job_set("the snapshot of its runtime is gone", false);
     co_await net::next_turn();
-    runtime::Inputs inputs = {.job = job(),
-                              .runtime = *chosen.runtime,
-                              .observed = found.observed,
-                              .restarts_before = lifecycle::restarts_before(view_.observed)};
-    auto made = build(found.needs, inputs, build_context_.pipeline);
+    runtime::Inputs inputs = inputs_of(basis, job(), view_);
+    auto made = build(basis.found.needs, inputs, build_context_.pipeline);
     if (auto* failure = std::get_if<StepFailure>(&made)) co_return kept_without(std::move(*failure));
     const auto& built = std::get<runtime::Built>(made);
     co_await net::next_turn();
     const api::TrainJob of_former_size = with_num_nodes(job(), *view_.observed.job_set->built_for_nodes);
-    const runtime::Inputs former_inputs = {.job = of_former_size,
-                                           .runtime = inputs.runtime,
-                                           .observed = inputs.observed,
-                                           .ssh_key_pair = inputs.ssh_key_pair,
-                                           .curve_key_pair = inputs.curve_key_pair,
-                                           .restarts_before = inputs.restarts_before};
+    runtime::Inputs former_inputs = inputs_of(basis, of_former_size, view_);
+    former_inputs.ssh_key_pair = inputs.ssh_key_pair;
+    former_inputs.curve_key_pair = inputs.curve_key_pair;
     const auto former = runtime::build(former_inputs, build_context_.pipeline);
     co_await net::next_turn();
     if (former && has_same_size(*former, built)) co_return Outcome();
