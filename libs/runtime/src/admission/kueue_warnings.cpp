@@ -1,10 +1,11 @@
-// Warnings about TrainJobs for which Kueue counts or builds something else than Signalbox. Kueue has Kubeflow
-// Trainer's library compiled in: facts from its pkg/runtime of v2.2 (Kueue 0.17 to 0.19) and v2.3.0 (Kueue's
-// main).
+// Warnings about TrainJobs that Kueue counts or builds in another way than Signalbox, and about runtimes
+// whose change affects queued TrainJobs. Kueue has Kubeflow Trainer's library compiled in: facts from its
+// pkg/runtime of v2.2 (Kueue 0.17 to 0.19) and v2.3.0 (Kueue's main).
 #include <algorithm>
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
+#include "api/train_job.hpp"
 #include "build/template_rules.hpp"
 #include "merge/strategic_merge.hpp"
 #include "resources/pod_requests.hpp"
@@ -110,6 +111,27 @@ constexpr Warner warnings[] = {
 };
 
 }  // namespace
+
+void count_queued_jobs(const Json& page, std::string_view kind, std::string_view name, QueuedJobs& found) {
+    for (const Json& item : page["items"].items()) {
+        const api::TrainJob job = api::parse_train_job(item);
+        const bool uses =
+            is_supported(job.runtime_ref) && job.runtime_ref.kind == kind && job.runtime_ref.name == name;
+        if (uses && !job.queue.empty() && !api::terminal_condition(job)) ++found.count;
+    }
+}
+
+std::string warning_of_queued_jobs(const Json& object, const QueuedJobs& jobs) {
+    if (jobs.count == 0 && !jobs.more) return {};
+    std::string text = "queued TrainJobs may use it";
+    if (jobs.count == 1 && !jobs.more)
+        text = "1 queued TrainJob uses it";
+    else if (jobs.count > 0)
+        text = std::to_string(jobs.count) + (jobs.more ? " or more" : "") + " queued TrainJobs use it";
+    return text + (object.is_null()
+                       ? ": Kueue cannot count their Pods any more; delete those first"
+                       : ": Kueue counts by what it is now; those that were built run as before");
+}
 
 constinit const std::span<const Warner> kueue_warnings = warnings;
 
