@@ -70,6 +70,63 @@ def test_without_its_runtime_a_train_job_can_still_be_labelled_resumed_suspended
     wait_for("the garbage collector to delete it", lambda: rest.get("trainjobs", "orphan") is None, timeout=60)
 
 
+CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/validator.trainer.kubeflow.org"
+
+
+def configure_reviews(rest, field, value):
+    """Changes a field of the webhook that validates TrainJobs."""
+    hooks = [hook["name"] for hook in rest.request("GET", CONFIGURATION)["webhooks"]]
+    index = hooks.index("validator.trainjob.trainer.kubeflow.org")
+    rest.request("PATCH", CONFIGURATION, [{"op": "replace", "path": f"/webhooks/{index}/{field}", "value": value}],
+                 "application/json-patch+json")
+
+
+def is_accepted(act):
+    try:
+        act()
+    except ApiError:
+        return False
+    return True
+
+
+def store_unreviewed(rest, job):
+    """Stores a TrainJob that the webhook denies, as an older one may have stored it."""
+    configure_reviews(rest, "objectSelector", {"matchExpressions": [{"key": "signalbox.test/unreviewed", "operator": "DoesNotExist"}]})
+    try:
+        job["metadata"]["labels"]["signalbox.test/unreviewed"] = "yes"
+        wait_for("the API server to have the selector", lambda: is_accepted(lambda: rest.create(job)))
+    finally:
+        configure_reviews(rest, "objectSelector", {})
+    another = {**job, "metadata": {**job["metadata"], "name": "another"}}
+    wait_for("the API server to have no selector", lambda: not is_accepted(lambda: rest.create(another, dry_run=True)))
+
+
+def test_only_what_is_gated_or_immutable_is_denied_of_a_train_job_that_is_being_deleted(signalbox, rest, proxy):
+    rest.create(runtime("strict"))
+    job = train_job("leaving", "strict", suspend=True, runtimePatches=patch_of("gone"))
+    job["metadata"]["finalizers"] = ["example.com/hold"]
+    store_unreviewed(rest, job)
+
+    def change(spec, **metadata):
+        rest.patch("trainjobs", "leaving", {"metadata": metadata, "spec": spec})
+    absent = {"runtimePatches": patch_of("absent")}
+    assert [field for field, _ in causes(refusal(lambda: change(absent)))] == [UNKNOWN_JOB]
+    # The time of the deletion is the API server's alone.
+    forged = refusal(lambda: change(absent, deletionTimestamp="2026-01-15T10:00:00Z", deletionGracePeriodSeconds=0))
+    assert "metadata.deletionTimestamp" in [field for field, _ in causes(forged)]
+    rest.delete("trainjobs", "leaving")
+    with lookups(proxy, Fault(status=500)):
+        change(absent)
+        gated = refusal(lambda: change({"ttlSecondsAfterFinished": 60}))
+        assert [field for field, _ in causes(gated)] == ["spec.ttlSecondsAfterFinished"] and "needs the feature gate" in str(gated)
+        immutable = refusal(lambda: change({"activeDeadlineSeconds": 60}))
+        assert [field for field, _ in causes(immutable)] == ["spec.activeDeadlineSeconds"]
+        (stored,) = rest.get("trainjobs", "leaving")["spec"]["runtimePatches"]
+        assert stored["trainingRuntimeSpec"] == absent["runtimePatches"][0]["trainingRuntimeSpec"]
+        change({}, finalizers=None)
+    wait_for("it to go", lambda: rest.get("trainjobs", "leaving") is None)
+
+
 def test_a_changed_patch_is_judged_by_the_snapshot_and_not_by_the_runtime_as_it_is_now(signalbox, rest):
     live = rest.create(runtime("moving"))
     rest.create(train_job("moved", "moving", suspend=True))
@@ -177,14 +234,9 @@ def test_a_dry_run_has_the_same_verdict_and_leaves_nothing(signalbox, rest, runt
 def test_a_slow_lookup_ends_with_the_timeout_of_the_configuration(signalbox, rest, proxy):
     """The time that other timeouts leave: tests/unit/admission/handler_test.cpp."""
     seconds = 3
-    name, path = "validator.trainer.kubeflow.org", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-    configuration = rest.request("GET", f"{path}/{name}")
-    hooks = [hook["name"] for hook in configuration["webhooks"]]
-    index = hooks.index("validator.trainjob.trainer.kubeflow.org")
 
     def set_timeout(value):
-        rest.request("PATCH", f"{path}/{name}", [{"op": "replace", "path": f"/webhooks/{index}/timeoutSeconds", "value": value}],
-                     "application/json-patch+json")
+        configure_reviews(rest, "timeoutSeconds", value)
 
     def answered():
         began = time.monotonic()

@@ -9,7 +9,7 @@ import pytest
 from jobs import runtime, train_job
 from progress import events, resume, running_pods, since, suspend, uid, until, until_held, until_not_created, until_runs
 from rest import wait_for
-from test_suspended_changes import a_disk
+from test_suspended_changes import a_disk, storing
 
 SIZE = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
 
@@ -215,6 +215,45 @@ def test_a_job_set_is_recreated_although_the_quota_of_job_sets_is_full(signalbox
     until(rest, "alone", "Created")
     resume(rest, "alone")
     until(rest, "alone", "Complete")
+
+
+def nodes(job_set):
+    return job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"]
+
+
+def test_a_job_set_that_a_late_resume_sets_going_with_a_former_number_of_nodes_is_made_anew_or_kept(signalbox, rest):
+    rest.create(runtime())
+    rest.create(storing())
+    with a_disk(rest, "valued"):
+        rest.create(train_job("renewed", seconds="never", suspend=True))
+        rest.create(train_job("valued", "storing", seconds="never", suspend=True))
+        before = {name: uid(until_held(rest, name)) for name in ("renewed", "valued")}
+        with signalbox.without_reconciler():
+            for name in before:
+                rest.patch("trainjobs", name, {"spec": {"trainer": {"numNodes": 2}}})
+                # As a request of the reconciler does that was on its way.
+                rest.patch("jobsets", name, {"spec": {"suspend": False}})
+                resume(rest, name)
+            until_runs(rest, "valued")
+        (kept,) = wait_for("the event", lambda: events(rest, "valued", "JobSetKept"))
+        assert kept["type"] == "Warning" and kept["note"] == (
+            "The JobSet runs with another number of nodes than spec.trainer.numNodes: "
+            "a new one would delete its volume claims with what they hold")
+        wait_for("two Pods", lambda: len(running_pods(rest, "renewed")) == 2)
+        renewed, valued = (rest.get("jobsets", name) for name in before)
+        assert uid(renewed) != before["renewed"] and nodes(renewed) == 2
+        assert uid(valued) == before["valued"] and nodes(valued) == 1 and not valued["spec"]["suspend"]
+        assert not events(rest, "renewed", "JobSetKept")
+        # A queue would count two nodes.
+        suspend(rest, "valued")
+        until_held(rest, "valued")
+        resume(rest, "valued")
+        message = until_not_created(rest, "valued", "JobsCreationFailed")["message"]
+        assert "delete its volume claims" in message and "undo the change, or delete the JobSet to start again" in message
+        rest.patch("trainjobs", "valued", {"spec": {"suspend": True, "trainer": {"numNodes": 1}}})
+        resume(rest, "valued")
+        until_runs(rest, "valued")
+        assert uid(rest.get("jobsets", "valued")) == before["valued"]
 
 
 def test_a_deadline_counts_from_a_resume_that_no_reconciler_has_seen(signalbox, rest):

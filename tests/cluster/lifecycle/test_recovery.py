@@ -4,8 +4,9 @@ import contextlib
 
 import pytest
 
+from deployment import NAMESPACE
 from jobs import runtime, train_job
-from progress import created_at, events, owner, running_pods, since, suspend, uid, until, until_not_created, until_runs
+from progress import created_at, events, owner, resume, running_pods, since, suspend, uid, until, until_held, until_not_created, until_runs
 from rest import ApiError, conditions, true_conditions, wait_for
 
 HOLD = "signalbox.test/hold"
@@ -144,25 +145,26 @@ def test_runtimes_lose_the_finalizer_of_older_controllers_and_can_be_deleted(leg
 
 
 @contextlib.contextmanager
-def webhook_down(rest, admin):
-    """Installs a webhook for the JobSets of the test's namespace at an address at which no server listens."""
+def webhook_down(rest, admin, operation, probe):
+    """Installs a webhook for an operation on JobSets of the test's namespace, at an address at which no server listens. `probe`: sends
+    such a request as a dry run."""
     configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
     name = f"down-{rest.namespace}"
     admin.request("POST", configurations, {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": name}, "webhooks": [{
             "name": "down.signalbox.test", "clientConfig": {"url": "https://127.0.0.1:1/"}, "failurePolicy": "Fail", "sideEffects": "None",
             "admissionReviewVersions": ["v1"], "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": rest.namespace}},
-            "rules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["jobsets"]}]}]})
+            "rules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["*"], "operations": [operation], "resources": ["jobsets"]}]}]})
     try:
+        wait_for("the webhook to fail", lambda: fails(probe))
         yield
     finally:
         admin.request("DELETE", f"{configurations}/{name}")
 
 
-def webhook_fails(rest):
-    probe = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "probe"}, "spec": {"replicatedJobs": []}}
+def fails(probe):
     try:
-        rest.create(probe, dry_run=True)
+        probe()
     except ApiError as error:
         return "down.signalbox.test" in str(error)
     return False
@@ -171,8 +173,8 @@ def webhook_fails(rest):
 @pytest.mark.together(first=True)
 def test_a_job_whose_job_set_a_webhook_keeps_from_being_created_reports_it_until_it_works(signalbox, rest, admin):
     rest.create(runtime())
-    with webhook_down(rest, admin):
-        wait_for("the webhook to fail", lambda: webhook_fails(rest))
+    probe = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "probe"}, "spec": {"replicatedJobs": []}}
+    with webhook_down(rest, admin, "CREATE", lambda: rest.create(probe, dry_run=True)):
         rest.create(train_job("unjudged"))
         job = wait_for("the condition", lambda: conditions(found := rest.get("trainjobs", "unjudged")) and found)
     created = conditions(job)["Created"]
@@ -183,6 +185,68 @@ def test_a_job_whose_job_set_a_webhook_keeps_from_being_created_reports_it_until
     rest.patch("trainjobs", "unjudged", {"metadata": {"labels": {"retry": "now"}}})
     until(rest, "unjudged", "Complete", timeout=60)
     assert conditions(rest.get("trainjobs", "unjudged"))["Created"]["reason"] == "JobsCreationSucceeded"
+
+
+@pytest.mark.together(first=True)
+def test_a_job_whose_job_set_a_webhook_keeps_from_being_resumed_is_stalled_until_it_works(signalbox, rest, admin):
+    def change_job_set():
+        rest.request("PATCH", rest.path("jobsets", "unmoved") + "?dryRun=All", {"metadata": {"labels": {"a": "b"}}},
+                     "application/merge-patch+json")
+    rest.create(runtime())
+    rest.create(train_job("unmoved", seconds="never", suspend=True))
+    until_held(rest, "unmoved")
+    with webhook_down(rest, admin, "UPDATE", change_job_set):
+        resume(rest, "unmoved")
+        job = until(rest, "unmoved", "Stalled", "APIServerError")
+    assert job["status"]["conditions"][-1]["type"] == "Stalled"
+    stalled = conditions(job)["Stalled"]
+    assert stalled["message"].startswith(f"JobSet {rest.namespace}/unmoved: ") and "down.signalbox.test" in stalled["message"]
+    assert 15 <= since(job, "Stalled") - since(job, "Suspended")
+    assert true_conditions(job)["Created"]["reason"] == "JobsCreationSucceeded"
+    rest.patch("trainjobs", "unmoved", {"metadata": {"labels": {"retry": "now"}}})
+    until_runs(rest, "unmoved")
+    wait_for("it to be stalled no more", lambda: "Stalled" not in conditions(rest.get("trainjobs", "unmoved")))
+
+
+@contextlib.contextmanager
+def unread_runtimes(rest, admin):
+    """Lets the API server keep the reconciler's reads of TrainingRuntimes in the test's namespace waiting, and answer each with 429 in the
+    end: their priority level has no room for a request, and a queue for one."""
+    api, version = "/apis/flowcontrol.apiserver.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1"
+    levels, schemas, name = f"{api}/prioritylevelconfigurations", f"{api}/flowschemas", f"full-{rest.namespace}"
+    admin.request("POST", levels, {"apiVersion": version, "kind": "PriorityLevelConfiguration", "metadata": {"name": name}, "spec": {
+        "type": "Limited", "limited": {
+            "nominalConcurrencyShares": 0, "lendablePercent": 0, "borrowingLimitPercent": 0,
+            "limitResponse": {"type": "Queue", "queuing": {"queues": 1, "handSize": 1, "queueLengthLimit": 1}}}}})
+    admin.request("POST", schemas, {"apiVersion": version, "kind": "FlowSchema", "metadata": {"name": name}, "spec": {
+        "matchingPrecedence": 500, "priorityLevelConfiguration": {"name": name}, "rules": [{
+            "subjects": [{"kind": "ServiceAccount", "serviceAccount": {"namespace": NAMESPACE, "name": "signalbox-reconciler"}}],
+            "resourceRules": [{"verbs": ["get"], "apiGroups": ["trainer.kubeflow.org"], "resources": ["trainingruntimes"],
+                               "namespaces": [rest.namespace]}]}]}})
+    try:
+        wait_for("the API server to have it", lambda: conditions(admin.request("GET", f"{schemas}/{name}")).get(
+            "Dangling", {}).get("status") == "False")
+        yield
+    finally:
+        # A request that waits goes on at once.
+        admin.request("PATCH", f"{levels}/{name}", {"spec": {"limited": {"nominalConcurrencyShares": 100}}}, "application/merge-patch+json")
+        admin.request("DELETE", f"{schemas}/{name}")
+        admin.request("DELETE", f"{levels}/{name}")
+
+
+@pytest.mark.together(first=True)
+def test_a_job_whose_runtime_cannot_be_read_reports_it_until_it_can(signalbox, rest, admin):
+    rest.create(runtime("unread", kind="TrainingRuntime"))
+    with unread_runtimes(rest, admin):
+        rest.create(train_job("unbuilt", "unread", kind="TrainingRuntime"))
+        job = wait_for("the condition", lambda: conditions(found := rest.get("trainjobs", "unbuilt")) and found, timeout=60)
+    created = conditions(job)["Created"]
+    assert (created["status"], created["reason"]) == ("Unknown", "JobsBuildRetrying")
+    assert created["message"].startswith(f"TrainingRuntime {rest.namespace}/unread: ") and "oo many requests" in created["message"]
+    assert 15 <= since(job, "Created") - created_at(job)
+    wait_for("the event", lambda: events(rest, "unbuilt", "ReconcileError"))
+    until(rest, "unbuilt", "Complete")
+    assert conditions(rest.get("trainjobs", "unbuilt"))["Created"]["reason"] == "JobsCreationSucceeded"
 
 
 @pytest.mark.together(first=True)

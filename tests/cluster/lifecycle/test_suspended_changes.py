@@ -6,7 +6,7 @@ import pytest
 
 from jobs import runtime, train_job
 from progress import resume, running_pods, suspend, uid, until, until_alone, until_held, until_not_created, until_runs
-from rest import wait_for
+from rest import ApiError, wait_for
 
 
 def patch_of(replicated_job):
@@ -149,11 +149,47 @@ def test_volume_claims_of_a_job_that_has_run_are_not_deleted_for_a_change(signal
         before = uid(rest.get("jobsets", "valuable"))
         suspend(rest, "valuable")
         until_held(rest, "valuable")
+        with pytest.raises(ApiError) as denied:
+            rest.patch("trainjobs", "valuable", {"spec": {"trainer": {"numNodes": 2}}})
+        (cause,) = denied.value.status["details"]["causes"]
+        assert (cause["reason"], cause["field"]) == ("FieldValueForbidden", "spec.trainer.numNodes")
+        assert "it needs a new JobSet, and that would delete its volume claims with what they hold" in cause["message"]
         rest.patch("trainjobs", "valuable", {"spec": {"runtimePatches": [affinity_patch()]}})
         condition = until_not_created(rest, "valuable", "JobsCreationFailed")
         assert "containers" not in condition["message"] and ".affinity" in condition["message"]
         assert "would delete its volume claims" in condition["message"]
         assert uid(rest.get("jobsets", "valuable")) == before
+
+
+@pytest.mark.together
+def test_a_job_is_made_anew_as_it_began_although_its_runtime_was_deleted_and_made_anew(signalbox, rest):
+    def era(name, nodes):
+        made = runtime("reborn", "TrainingRuntime", ml_policy={"numNodes": nodes})
+        pod = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        pod["containers"][0]["env"] = [{"name": "ERA", "value": name}]
+        return made
+
+    def of_runtime(name, **spec):
+        job = train_job(name, "reborn", "TrainingRuntime", seconds="never", **spec)
+        del job["spec"]["trainer"]["numNodes"]
+        return job
+
+    def eras():
+        return [each["value"] for pod in running_pods(rest, "begun") for each in pod["spec"]["containers"][0]["env"]
+                if each["name"] == "ERA"]
+    rest.create(era("first", 2))
+    rest.create(of_runtime("begun"))
+    wait_for("its Pods", lambda: eras() == ["first"] * 2)
+    rest.delete("trainingruntimes", "reborn")
+    rest.create(era("second", 3))
+    suspend(rest, "begun")
+    before = uid(until_held(rest, "begun"))
+    # Only a new JobSet can have the affinity.
+    patches = [*rest.get("trainjobs", "begun")["spec"]["runtimePatches"], affinity_patch()]
+    rest.patch("trainjobs", "begun", {"spec": {"suspend": False, "runtimePatches": patches}})
+    wait_for("its Pods", lambda: uid(rest.get("jobsets", "begun")) not in (None, before) and eras() == ["first"] * 2)
+    rest.create(of_runtime("younger", suspend=True))
+    assert until_held(rest, "younger")["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 3
 
 
 @pytest.mark.together
