@@ -8,7 +8,7 @@ import pytest
 
 from jobs import runtime, train_job
 from progress import events, resume, running_pods, since, suspend, uid, until, until_held, until_not_created, until_runs
-from rest import wait_for
+from rest import ApiError, wait_for
 from test_suspended_changes import a_disk, storing
 
 SIZE = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
@@ -158,6 +158,20 @@ def test_a_job_that_moves_after_its_initializers_keeps_them_and_its_claims(signa
         assert kept == [uid(rest.get(*each)) for each in (
             ("jobsets", "moved"), ("jobs", "moved-prepare-0"), ("persistentvolumeclaims", "data-moved"))]
         assert not refusals(rest, "moved")
+
+
+@pytest.mark.together
+def test_a_job_whose_initializers_have_finished_keeps_its_number_of_nodes(signalbox, rest):
+    rest.create(initialized("prepared"))
+    rest.create(train_job("prepared", "prepared", seconds="never"))
+    until_trains(rest, "prepared")
+    suspend(rest, "prepared")
+    wait_for("its pods to end", lambda: not any(each["active"] for each in rest.get("trainjobs", "prepared")["status"]["jobsStatus"]))
+    with pytest.raises(ApiError) as denied:
+        rest.patch("trainjobs", "prepared", {"spec": {"trainer": {"numNodes": 2}}})
+    (cause,) = denied.value.status["details"]["causes"]
+    assert (cause["reason"], cause["field"]) == ("FieldValueForbidden", "spec.trainer.numNodes")
+    assert "it needs a new JobSet, and that would run again what has finished" in cause["message"]
 
 
 @pytest.mark.together
