@@ -359,7 +359,10 @@ void Invariants::check_single(const api::ObjectKey& key, const Json& before, con
 // a former number of nodes has to end.
 void Invariants::check_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (after.is_null()) return;
-    const bool suspends = after["spec"]["suspend"].bool_or(false);
+    bool suspends = after["spec"]["suspend"].bool_or(false);
+    // Kueue's webhook suspends what is created. The note has what was sent.
+    if (const auto sent = api::parse_job_set(after).written_suspend; sent && before.is_null())
+        suspends = *sent;
     if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspends) return;
     const auto life = lives_.find(api::parse_meta(after).controller_uid);
     if (life == lives_.end() || life->second.suspends.empty()) return;

@@ -15,6 +15,7 @@ std::vector<Scenario> progress_deadlines();
 std::vector<Scenario> other_objects();
 std::vector<Scenario> takeovers();
 std::vector<Scenario> changes();
+std::vector<Scenario> queues();
 
 /// If nothing fails, its JobSet exists at that time.
 Scenario prompt(Scenario scenario, std::chrono::seconds by);

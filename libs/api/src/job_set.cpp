@@ -65,6 +65,12 @@ void find_missing(const Json& spec, JobSet& job_set) {
     }
 }
 
+std::optional<bool> written_suspend(const Json& annotations) {
+    const std::string_view note = annotations[written_suspend_annotation].as_string();
+    if (note != "true" && note != "false") return std::nullopt;
+    return note == "true";
+}
+
 }  // namespace
 
 bool is_applied_by_us(const Json& object) {
@@ -120,12 +126,14 @@ JobSet parse_job_set(const Json& object) {
         if (condition.is_true() && (condition.type == "Completed" || condition.type == "Failed"))
             job_set.finished = std::move(condition);
     }
-    job_set.restarts_before =
-        parse_restarts_before(object["metadata"]["annotations"][restarts_before_annotation].as_string());
+    const Json& annotations = object["metadata"]["annotations"];
+    job_set.restarts_before = parse_restarts_before(annotations[restarts_before_annotation].as_string());
     job_set.restarts = job_set.restarts_before + parse_restarts(object["status"]);
     job_set.max_restarts = object["spec"]["failurePolicy"]["maxRestarts"].as_int();
     job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
     find_missing(object["spec"], job_set);
+    job_set.queue = object["metadata"]["labels"][queue_label].as_string();
+    job_set.written_suspend = written_suspend(annotations);
     return job_set;
 }
 

@@ -219,6 +219,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);
     report_kept_job_set(conclusion, observed, decision, outcome);
+    report_queue(conclusion, observed, decision);
     return conclusion;
 }
 
@@ -240,6 +241,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.retry_state.is_at_risk = reported.is_at_risk;
     conclusion.retry_state.invalid_reported = reported.invalid_reported;
     conclusion.retry_state.kept_reported = reported.kept_reported;
+    conclusion.retry_state.queue_reported = reported.queue_reported;
     // The failed write does not end the causes that the reconcile has found.
     conclusion.retry_state.obstructed_since = reported.obstructed_since;
     conclusion.retry_state.stall = observed.retry_state.stall;

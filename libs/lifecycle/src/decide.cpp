@@ -99,9 +99,11 @@ JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set) return JobSetAction::create;
     if (job_set->meta.deletion) return JobSetAction::wait_until_gone;
-    if (observed.job->suspend)
-        return suspend_first || job_set->any_active() ? JobSetAction::leave : JobSetAction::update;
-    return job_set->suspend ? JobSetAction::resume : JobSetAction::leave;
+    if (observed.job->suspend) {
+        const bool waits = suspend_first || !job_set->suspend || job_set->any_active();
+        return waits ? JobSetAction::leave : JobSetAction::update;
+    }
+    return job_set->suspend && !is_left_to_queue(observed) ? JobSetAction::resume : JobSetAction::leave;
 }
 
 // Returns whether the JobSet disappeared while its Pods worked. If the status shows no Pod since the job was
@@ -127,7 +129,8 @@ bool has_run_for_long(const Observed& observed, api::Time now) {
 
 Run run(const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
-    const bool suspend_first = job_set && observed.job->suspend && !job_set->suspend;
+    const bool suspend_first =
+        job_set && observed.job->suspend && !job_set->suspend && !is_left_to_queue(observed);
     if (observed.job->meta.deletion)
         return {.suspend_job_set = suspend_first, .build = false, .runtime = runtime_source(observed)};
     const JobSetAction step = job_set_step(observed, suspend_first);

@@ -43,8 +43,8 @@ ManagedFields ManagedFields::item(std::string_view name) const { return step(nam
 bool ManagedFields::has_member(std::string_view name) const { return has(field(name)); }
 bool ManagedFields::has_item(std::string_view name) const { return has(named(name)); }
 
-// Merge patches of this controller are entries of their own (operation Update). They only write `suspend` and
-// status.
+// Merge patches of this controller are entries of their own (operation Update). They only write `suspend`, a
+// note about it, and status.
 ManagedFields applied_by_us(const api::Json& object) {
     std::vector<const api::Json*> entries;
     for (const api::Json& entry : object["metadata"]["managedFields"].items())

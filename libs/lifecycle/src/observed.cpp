@@ -28,6 +28,12 @@ bool has_former_size(const Observed& observed) {
     return job_set && job_set->built_for_nodes && *job_set->built_for_nodes != api::num_nodes(*observed.job);
 }
 
+bool is_left_to_queue(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || job_set->queue.empty() || job_set->written_suspend != observed.job->suspend) return false;
+    return observed.job->suspend || !job_set->suspend || !has_former_size(observed);
+}
+
 bool may_be_outdated(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->applied_by_us || job_set->suspend || observed.job->suspend) return false;

@@ -39,6 +39,10 @@ void report_invalid_deadline(Conclusion& conclusion, const Observed& observed);
 void report_kept_job_set(Conclusion& conclusion, const Observed& observed, const Decision& decision,
                          const Outcome& outcome);
 
+/// Adds one event while Kueue keeps a JobSet that is_left_to_queue() from what its TrainJob says: suspended,
+/// or running. Call it after everything that sets the retry state.
+void report_queue(Conclusion& conclusion, const Observed& observed, const Decision& decision);
+
 /// Adds a Warning event about a deletion that is blocked: a minute after its beginning, and every half an
 /// hour from then on. A TrainJob that is being deleted waits for its JobSet, and that for its Jobs, Pods and
 /// volume claims; a finalizer of any of them blocks all. Call it last: it changes events, requeue and retry

@@ -11,6 +11,13 @@ def causes(status):
     return {c.get("field"): c.get("message", "") for c in status["details"].get("causes", [])}
 
 
+def quota(rest, job_sets):
+    """Allows only so many JobSets in the namespace."""
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
+                 "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": str(job_sets)}}})
+    wait_for("the quota", lambda: rest.get("resourcequotas", "few").get("status", {}).get("hard"))
+
+
 def test_a_runtime_can_be_used_the_moment_it_exists(signalbox, rest):
     for i in range(10):
         rest.create(runtime(f"fresh-{i}"))
@@ -29,17 +36,14 @@ def test_the_deadline_cannot_be_changed_added_or_removed(signalbox, rest, before
 
 def test_what_runs_is_corrected_in_place_until_there_is_a_job_set(signalbox, rest):
     rest.create(runtime())
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
-             "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": "0"}}}
-    rest.create(quota)
-    wait_for("the quota", lambda: rest.get("resourcequotas", "none").get("status", {}).get("hard"))
+    quota(rest, 0)
     rest.create(train_job("mended", seconds="never"))
     until_not_created(rest, "mended", "JobsCreationFailed")
     with pytest.raises(ApiError) as caught:
         rest.patch("trainjobs", "mended", {"spec": {"trainer": {"resourcesPerNode": {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}}}}})
     assert set(causes(caught.value.status)) == {"spec.trainer.resourcesPerNode.limits[cpu]"}
     rest.patch("trainjobs", "mended", {"spec": {"trainer": {"image": "registry.example.com/right:1", "numNodes": 2}}})
-    rest.delete("resourcequotas", "none")
+    rest.delete("resourcequotas", "few")
     until(rest, "mended", "Created")
     (job,) = rest.get("jobsets", "mended")["spec"]["replicatedJobs"]
     assert job["template"]["spec"]["parallelism"] == 2
@@ -73,6 +77,43 @@ def test_a_suspended_job_is_resized_in_the_update_that_resumes_it(signalbox, res
     with pytest.raises(ApiError) as caught:
         rest.patch("trainjobs", "resized", {"spec": {"trainer": {"numNodes": 2}}})
     assert set(causes(caught.value.status)) == {"spec.trainer.numNodes"}
+
+
+def test_without_their_gates_corrections_resizes_and_claims_are_denied_and_what_is_stored_counts(signalbox, rest):
+    def claiming(name):
+        job = train_job(name, seconds="never", suspend=True)
+        job["spec"]["trainer"]["resourceClaimsPerNode"] = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+        return job
+
+    def denied(field, gate, request):
+        with pytest.raises(ApiError) as caught:
+            request()
+        assert causes(caught.value.status).get(field) == f"Forbidden: needs the feature gate {gate}"
+    rest.create(runtime())
+    with signalbox.reviewed("--feature-gates=TrainJobEdits=false,TrainJobDynamicResourceAllocation=true"):
+        rest.create(claiming("claiming"))
+        quota(rest, 1)
+        rest.create(train_job("waiting", seconds="never"))
+        until_not_created(rest, "waiting", "JobsCreationFailed")
+        late_patch = {"manager": "example.com/late", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+            {"name": "node", "template": {"spec": {"template": {"spec": {"serviceAccountName": "default"}}}}}]}}}}
+        patches = rest.get("trainjobs", "waiting")["spec"]["runtimePatches"]
+        for field, change in (("spec.trainer.image", {"trainer": {"image": "registry.example.com/right:1"}}),
+                              ("spec.trainer.args", {"trainer": {"args": ["a"]}}),
+                              ("spec.trainer.numNodes", {"trainer": {"numNodes": 2}}),
+                              ("spec.initializer", {"initializer": {"model": {"storageUri": "s3://a/b"}}}),
+                              ("spec.runtimePatches[1]", {"runtimePatches": [*patches, late_patch]})):
+            denied(field, "TrainJobEdits", lambda: rest.patch("trainjobs", "waiting", {"spec": change}))
+        until_held(rest, "claiming")
+        denied("spec.trainer.numNodes", "TrainJobEdits", lambda: rest.patch("trainjobs", "claiming", {"spec": {"trainer": {"numNodes": 2}}}))
+    denied("spec.trainer.resourceClaimsPerNode", "TrainJobDynamicResourceAllocation", lambda: rest.create(claiming("new")))
+    rest.patch("trainjobs", "claiming", {"metadata": {"labels": {"a": "b"}}, "spec": {"suspend": False}})
+    resumed = wait_for("the resume", lambda: (lambda found: None if found["spec"]["suspend"] else found)(rest.get("jobsets", "claiming")))
+    pod = resumed["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    assert [each["resourceClaimTemplateName"] for each in pod["resourceClaims"]] == ["one-gpu"]
+    assert pod["containers"][0]["resources"]["claims"] == [{"name": "gpu"}]
+    # With the gate on again the same correction passes.
+    rest.patch("trainjobs", "waiting", {"spec": {"trainer": {"image": "registry.example.com/right:1"}}})
 
 
 def test_patches_get_the_time_of_their_last_change(signalbox, rest):

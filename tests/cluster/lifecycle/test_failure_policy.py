@@ -274,6 +274,41 @@ def test_a_new_job_set_refills_no_budget(signalbox, rest):
     failed(rest, "resumed", "ReachedMaxRestarts")
 
 
+@together
+def test_restarts_by_a_template_s_own_policy_are_counted_over_its_job_sets(signalbox, rest):
+    made = runtime("restarts-itself")
+    spec = made["spec"]["template"]["spec"]
+    spec["failurePolicy"] = {"maxRestarts": 1, "rules": [{
+        "name": "lenient", "action": "RestartJobSetAndIgnoreMaxRestarts", "onJobFailureReasons": ["PodFailurePolicy"]}]}
+    job_spec = spec["replicatedJobs"][0]["template"]["spec"]
+    job_spec["podFailurePolicy"] = {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [9]}}]}
+    job_spec["template"]["spec"]["restartPolicy"] = "Never"
+    rest.create(made)
+    rest.create(train_job("itself", "restarts-itself", seconds="never"))
+    former = fail(rest, "itself", 9)
+    until_counted(rest, "itself", (1, 0))
+    former = fail(rest, "itself", 1, former)
+    until_counted(rest, "itself", (2, 1))
+    started(rest, "itself", former)
+    suspend(rest, "itself")
+    before = until_held(rest, "itself")
+    rest.patch("trainjobs", "itself", {"spec": {"trainer": {"numNodes": 2}}})
+    renewed = wait_for("another JobSet", lambda: next(
+        (found for found in [rest.get("jobsets", "itself")] if found and uid(found) != uid(before)), None))
+    assert renewed["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] == "2,1"
+    # The budget is the template's, and so a new JobSet has all of it.
+    assert renewed["spec"]["failurePolicy"]["maxRestarts"] == 1
+    resume(rest, "itself")
+    former = fail(rest, "itself", 1, former)
+    until_counted(rest, "itself", (3, 2))
+    wait_for("the events", lambda: {event["note"].partition(":")[0] for event in events(rest, "itself", "TrainJobRestarted")} == {
+        "restart 1, 0 of 1 counted", "restart 2, 1 of 1 counted", "restart 3, 2 of 2 counted"})
+    end_pods(rest)
+    fail(rest, "itself", 1, former)
+    failed(rest, "itself", "ReachedMaxRestarts")
+    assert counters(rest, "itself") == (3, 2)
+
+
 def as_the_original_builds(job_set):
     """Returns an apply that suspends the JobSet as Kubeflow Trainer builds it, which has no failure policies."""
     spec = copy.deepcopy(job_set["spec"])

@@ -200,3 +200,19 @@ TEST_CASE("why a JobSet restarts is read as long as it does, and its maximum", "
     CHECK(parse_job_set(object).restart_message.empty());
     CHECK_FALSE(parse_job_set(object).max_restarts);
 }
+
+TEST_CASE("a JobSet tells its queue, and what was written of its TrainJob's suspend", "[api]") {
+    const auto written = [](const char* metadata) {
+        return parse_job_set(*parse_json(R"({"metadata": )" + std::string(metadata) + "}")).written_suspend;
+    };
+    const std::string note = R"({"annotations": {"trainer.kubeflow.org/written-suspend": )";
+    CHECK(written((note + "\"true\"}}").c_str()) == true);
+    CHECK(written((note + "\"false\"}}").c_str()) == false);
+    for (const char* other : {"\"\"}}", "\"True\"}}", "true}}", "null}}"})
+        CHECK_FALSE(written((note + other).c_str()));
+    CHECK_FALSE(written("{}"));
+    CHECK(
+        parse_job_set(*parse_json(R"({"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "q"}}})")).queue ==
+        "q");
+    CHECK(parse_job_set(*parse_json("{}")).queue.empty());
+}

@@ -249,6 +249,24 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
         CHECK(bytes.find(part) == bytes.npos);
 }
 
+TEST_CASE("of a JobSet in a queue of its own the queue and the last written suspend are kept") {
+    Enqueued enqueued;
+    sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "50", object(R"({
+        "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+        "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50",
+            "annotations":{"team":"vision","trainer.kubeflow.org/written-suspend":"false"},
+            "labels":{"a":"b","kueue.x-k8s.io/queue-name":"team"},
+            "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job",
+                                "uid":"u1","controller":true}]},
+        "spec":{"suspend":true}})"));
+    const auto kept = enqueued.cache.job_set({"ns", "job"});
+    REQUIRE(kept);
+    CHECK(kept->queue == "team");
+    CHECK(kept->written_suspend == false);
+    const auto bytes = enqueued.cache.job_sets().find({"ns", "job"})->object.bytes();
+    for (const char* part : {"\"a\"", "vision"}) CHECK(bytes.find(part) == bytes.npos);
+}
+
 TEST_CASE("of a JobSet that runs it is kept which of its Jobs are due") {
     Enqueued enqueued;
     sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "50", object(R"({

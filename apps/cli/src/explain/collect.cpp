@@ -8,6 +8,7 @@
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"
 #include "controller/reconcile/observe.hpp"
+#include "explain/findings.hpp"
 #include "explain/progress.hpp"
 #include "runtime/plugin.hpp"
 
@@ -123,8 +124,10 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
     seen.snapshot = part_of(std::move(snapshot));
     auto job_set = co_await read_if_there(server, resources::job_sets, key);
     seen.job_set = part_of(std::move(job_set));
-    if (!parsed.queue.empty()) {
-        auto workload = co_await read_workload(server, key.ns, parsed.meta.uid);
+    if (!queue_of(parsed, seen.job_set.found).empty()) {
+        const bool is_queued = !parsed.queue.empty();
+        std::string owner = is_queued ? parsed.meta.uid : api::parse_meta(seen.job_set.found).uid;
+        auto workload = co_await read_workload(server, key.ns, std::move(owner));
         seen.workload = part_of(std::move(workload));
     }
     ListQuery of_the_job_set = {.resource = resources::pods,

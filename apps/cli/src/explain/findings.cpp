@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "api/condition.hpp"
+#include "api/names.hpp"
 #include "text/duration.hpp"
 
 namespace cli {
@@ -155,6 +156,11 @@ std::vector<Happening> happenings_of(const std::vector<Json>& events) {
 std::string text_of(const Happening& happening) {
     return happening.object + "  " + happening.reason +
            (happening.count > 1 ? " (" + times(happening.count) + ")" : "") + ": " + happening.message;
+}
+
+std::string queue_of(const api::TrainJob& job, const Json& job_set) {
+    if (!job.queue.empty() || api::parse_meta(job_set).controller_uid != job.meta.uid) return job.queue;
+    return text_of(job_set["metadata"]["labels"][api::queue_label]);
 }
 
 QueueStanding queue_standing(const api::Json& workload) {

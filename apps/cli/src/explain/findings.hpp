@@ -5,6 +5,7 @@
 
 #include "api/json.hpp"
 #include "api/time.hpp"
+#include "api/train_job.hpp"
 #include "text/terminal.hpp"
 
 /// What the objects around a TrainJob say, in words for users: its Pods, their events, and the Workload of
@@ -39,6 +40,9 @@ std::vector<Happening> happenings_of(const std::vector<api::Json>& events);
 
 /// Returns "Pod a  FailedMount (3 times): no volume".
 std::string text_of(const Happening& happening);
+
+/// Returns the queue of Kueue that the TrainJob is in, else that of its JobSet; empty if neither is in one.
+std::string queue_of(const api::TrainJob& job, const api::Json& job_set);
 
 /// The position of a TrainJob in its queue, by Kueue's Workload.
 struct QueueStanding {

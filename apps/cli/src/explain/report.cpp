@@ -114,13 +114,14 @@ void add_lease(const api::TrainJob& job, const RelatedObjects& seen, api::Time n
                     Tone::held);
 }
 
-void add_queue(const api::TrainJob& job, const ReadResult<Json>& workload, Screen& screen) {
-    if (job.queue.empty() || api::terminal_condition(job)) return;
-    if (workload.is_unread())
-        return screen.line("Queue", job.queue + "; its Workload could not be read: " + workload.unread,
+void add_queue(const api::TrainJob& job, const RelatedObjects& seen, Screen& screen) {
+    const std::string queue = queue_of(job, seen.job_set.found);
+    if (queue.empty() || api::terminal_condition(job)) return;
+    if (seen.workload.is_unread())
+        return screen.line("Queue", queue + "; its Workload could not be read: " + seen.workload.unread,
                            Tone::held);
-    const QueueStanding standing = queue_standing(workload.found);
-    screen.line("Queue", job.queue + ": " + standing.text, standing.tone);
+    const QueueStanding standing = queue_standing(seen.workload.found);
+    screen.line("Queue", queue + ": " + standing.text, standing.tone);
 }
 
 // What the reconciler would decide on.
@@ -304,7 +305,7 @@ std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& t
     for (const PolicyRefusal& each : policy_refusals(seen))
         screen.line(std::exchange(heading, ""), text_of(each), Tone::bad);
     add_lease(job, seen, now, screen);
-    add_queue(job, seen.workload, screen);
+    add_queue(job, seen, screen);
     const lifecycle::Observed observed = observed_of(job, seen.runtime, snapshot);
     const char* of_progress = "Progress";
     for (const Line& line : progress_lines(seen, observed, now, terminal))

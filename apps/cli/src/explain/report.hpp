@@ -27,7 +27,7 @@ struct RelatedObjects {
     ReadResult<api::Json> snapshot = {};  ///< the ConfigMap
     ReadResult<api::Json> job_set = {};   ///< of that name, with any owner
     ReadResult<std::vector<api::Json>> pods = {};
-    ReadResult<api::Json> workload = {};             ///< Kueue's; only of a TrainJob in a queue
+    ReadResult<api::Json> workload = {};             ///< Kueue's; only of a TrainJob or JobSet in a queue
     ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and its objects, in any order
     api::ObjectKey lease_key = {};
     ReadResult<api::Json> lease = {};  ///< of the reconcilers

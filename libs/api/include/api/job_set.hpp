@@ -33,6 +33,8 @@ struct JobSet {
     /// Whether a replicated job lacks Jobs because it waits for others, by these counts. JobSet does not
     /// store that the others are ready or complete before it has created the Jobs.
     bool waits_for_others = false;
+    std::string queue = {};                    ///< its label kueue.x-k8s.io/queue-name
+    std::optional<bool> written_suspend = {};  ///< written_suspend_annotation
 
     bool belongs_to(const TrainJob& job) const {
         return !meta.controller_uid.empty() && meta.controller_uid == job.meta.uid;

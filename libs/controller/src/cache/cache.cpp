@@ -95,11 +95,14 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
                                       .applied_by_us = api::is_applied_by_us(object),
                                       .taken_over = api::is_taken_over(object),
                                       .built_for_nodes = api::noted_nodes(object)};
-    keep_what_decisions_need(object, {"annotations", "generation", "creationTimestamp", "deletionTimestamp",
-                                      "finalizers", "ownerReferences"});
+    keep_what_decisions_need(object, {"annotations", "labels", "generation", "creationTimestamp",
+                                      "deletionTimestamp", "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
-    keep_only(metadata.find("annotations"), {api::restarts_before_annotation});
-    if (std::as_const(metadata)["annotations"].empty()) metadata.erase("annotations");
+    keep_only(metadata.find("annotations"),
+              {api::restarts_before_annotation, api::written_suspend_annotation});
+    keep_only(metadata.find("labels"), {api::queue_label});
+    for (const char* name : {"annotations", "labels"})
+        if (std::as_const(metadata)[name].empty()) metadata.erase(name);
     keep_items(metadata.find("ownerReferences"),
                [](const Json& owner) { return owner["controller"].bool_or(false); });
     for (Json& owner : metadata["ownerReferences"].items()) keep_only(&owner, {"controller", "uid"});

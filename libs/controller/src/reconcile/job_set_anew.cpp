@@ -1,4 +1,5 @@
 // Recreates a JobSet, after checks of what that loses and whether the API server would accept the new one.
+#include "api/names.hpp"
 #include "kube/client/api_server.hpp"
 #include "kube/client/request.hpp"
 #include "lifecycle/recreate.hpp"
@@ -162,10 +163,13 @@ kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
 }
 
 kube::Task<Outcome> suspend_job_set(kube::ApiServer& server, const View& view, WrittenVersions& written) {
-    const api::ObjectMeta& meta = view.observed.job_set->meta;
+    const api::JobSet& seen = *view.observed.job_set;
+    const api::ObjectMeta& meta = seen.meta;
     const kube::Preconditions as_seen = {.uid = meta.uid, .resource_version = meta.resource_version};
     Json patch;
     patch["spec"]["suspend"] = true;
+    if (seen.written_suspend || (view.observed.job->queue.empty() && !seen.queue.empty()))
+        patch["metadata"]["annotations"][api::written_suspend_annotation] = "true";
     kube::Request request =
         kube::merge_patch(kube::resources::job_sets, meta.key(), std::move(patch), as_seen);
     request = kube::without_object(std::move(request));

@@ -34,6 +34,21 @@ Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
     return keeps ? runtime::with_live_template(wanted, live) : wanted;
 }
 
+bool is_in_queue(const Json& job_set) {
+    return !job_set["metadata"]["labels"][api::queue_label].as_string().empty();
+}
+
+// Returns the JobSet with a note of its `spec.suspend`: see lifecycle::is_left_to_queue().
+Json with_written_suspend(Json job_set) {
+    const bool suspends = std::as_const(job_set)["spec"]["suspend"].bool_or(false);
+    job_set["metadata"]["annotations"][api::written_suspend_annotation] = suspends ? "true" : "false";
+    return job_set;
+}
+
+const Json& written_suspend(const Json& job_set) {
+    return job_set["metadata"]["annotations"][api::written_suspend_annotation];
+}
+
 // Returns the fields that an apply withdraws. A change of `suspend` alone withdraws none, whatever others
 // have added.
 std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
@@ -79,6 +94,7 @@ kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const Need
     auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::ours);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Json as_built = noted(built);
+    if (job().queue.empty() && is_in_queue(as_built)) as_built = with_written_suspend(std::move(as_built));
     auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
     if (!wanted) co_return ended(lifecycle::ReadFailed{"volume claims", wanted.error()});
     if (!wanted->going.empty()) co_return ended(lifecycle::WaitingForClaim{std::move(wanted->going)});
@@ -133,7 +149,16 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const Json ours = noted(built);
     const bool keeps_others = lifecycle::keeps_template_of_others(live);
     const bool keeps = keeps_others || runtime::keeps_template(ours, live);
-    const Json wanted = as_it_fits(ours, live, keeps);
+    // Only a live view has the labels of the TrainJob.
+    const bool is_queued = !written_suspend(live).is_null() ||
+                           (is_latest && job().queue.empty() && (is_in_queue(ours) || is_in_queue(live)));
+    Json fitting = as_it_fits(ours, live, keeps);
+    const Json wanted = is_queued ? with_written_suspend(std::move(fitting)) : std::move(fitting);
+    // An old view would take back what another reconciler has written.
+    if (is_queued && !is_latest && written_suspend(wanted) != written_suspend(live)) {
+        wants_live_view_ = true;
+        co_return Outcome();
+    }
     co_await net::next_turn();
     const bool noted = lifecycle::has_withdrawn(live);
     const bool as_it_should_be = !noted && (runtime::is_applied(wanted, live) ||

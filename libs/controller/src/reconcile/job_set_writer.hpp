@@ -87,8 +87,9 @@ private:
     bool wants_live_view_ = false;
 };
 
-/// Suspends the JobSet of a view, if it is still as it was read. Changes nothing else, so that no other error
-/// can keep a job from being suspended. References must live until the coroutine ends.
+/// Suspends the JobSet of a view, if it is still as it was read. Changes nothing else but a note of that in a
+/// JobSet with a queue of its own, so that no other error can keep a job from being suspended. References
+/// must live until the coroutine ends.
 kube::Task<lifecycle::Outcome> suspend_job_set(kube::ApiServer& server, const View& view,
                                                WrittenVersions& written);
 

@@ -45,8 +45,8 @@ struct Expire {
 
 /// What a Run does with the JobSet.
 enum class JobSetAction {
-    leave,            ///< it runs, is being suspended, or its pods still end: no apply; the other objects
-                      ///< are built for its number of nodes
+    leave,            ///< it runs, is being suspended, its pods still end, or it is_left_to_queue(): no
+                      ///< apply; the other objects are built for its number of nodes
     wait_until_gone,  ///< it is being deleted; once it is gone it is built again
     create,           ///< there is none: an apply that only creates
     update,           ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
@@ -56,8 +56,8 @@ enum class JobSetAction {
 
 /// The job lives.
 struct Run {
-    /// Before anything else, and whatever comes of the rest: merge patch of `spec.suspend: true` alone, with
-    /// the JobSet's uid and resourceVersion.
+    /// Before anything else, and whatever comes of the rest: merge patch of `spec.suspend: true` alone, and
+    /// of a note about it in a JobSet with a queue of its own, with the JobSet's uid and resourceVersion.
     bool suspend_job_set = false;
     /// Build, then apply the objects in their order, the JobSet as `job_set` says. False: nothing is built or
     /// applied.

@@ -39,6 +39,7 @@ struct RetryState {
     bool is_at_risk = false;        ///< an event has said that it will not finish before its deadline
     bool invalid_reported = false;  ///< an event has said that its progress deadline has errors
     bool kept_reported = false;     ///< an event has said why its JobSet stays as it was built
+    bool queue_reported = false;    ///< an event has said that Kueue decides about its JobSet
 
     bool operator==(const RetryState&) const = default;
 };
@@ -99,6 +100,11 @@ api::Time start_of_run(const Observed& observed);
 /// Returns whether the JobSet was built for another `spec.trainer.numNodes` than the TrainJob has. False if
 /// that number is not noted.
 bool has_former_size(const Observed& observed);
+
+/// Returns whether Kueue decides about `spec.suspend` of the JobSet: the JobSet is in a queue by a label of
+/// its own, and the `spec.suspend` of the TrainJob has been written to it once. A suspended JobSet of a
+/// former size is written all the same.
+bool is_left_to_queue(const Observed& observed);
 
 /// Returns whether the running JobSet may have been built before a correction or resize of its TrainJob, by a
 /// delayed request: the status shows no JobSet yet, and either one was attempted or the spec has changed.

@@ -4,11 +4,12 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
 from jobs import runtime, train_job
-from progress import since, until_alone
+from progress import events, since, suspend, uid, until, until_alone
 from queues import MANAGER, QUEUE_LABEL, flavor, wait_for
 from rest import conditions
 
@@ -116,6 +117,51 @@ def test_a_job_runs_in_its_place_although_its_manifest_is_applied_again(cluster,
     job = team.rest.get("trainjobs", "again")
     assert [each["manager"] for each in job["spec"]["runtimePatches"]] == ["signalbox.test/nodes", MANAGER]
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"} and not job["spec"]["suspend"]
+
+
+def in_queue(team, runtime_name="queued"):
+    """Creates a runtime whose JobSets are in the queue by their own label, and request a CPU."""
+    made = runtime(runtime_name, "TrainingRuntime")
+    made["spec"]["template"]["metadata"] = {"labels": {QUEUE_LABEL: "team"}}
+    pod = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    return team.rest.create(made)
+
+
+def test_a_job_set_waits_in_the_queue_of_its_runtime_s_label_and_runs_when_it_is_admitted(team):
+    in_queue(team)
+    team.submit("first", seconds="never")
+    team.until_runs("first")
+    team.rest.create(train_job("second", "queued", "TrainingRuntime", seconds="never"))
+    wait_for("its Workload", lambda: team.workload("second"))
+    before = wait_for("its suspended Job", lambda: team.rest.get("jobs", "second-node-0")) and team.rest.get("jobsets", "second")
+    time.sleep(3)  # with two that decide, one would resume it, and the other suspend it
+    after = team.rest.get("jobsets", "second")
+    assert after["spec"]["suspend"] and not team.pods("second")
+    assert after["metadata"]["generation"] == before["metadata"]["generation"]
+    team.finish("first")
+    (pod,) = team.until_runs("second")
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+    team.submit("urgent", urgent=True)
+    team.until_ends("urgent")
+    assert uid(pod) != uid(*team.until_runs("second"))
+    team.finish("second")
+    until(team.rest, "second", "Complete")
+
+
+def test_a_job_set_that_kueue_resumes_runs_although_its_train_job_is_suspended(signalbox, team):
+    in_queue(team)
+    team.rest.create(train_job("held", "queued", "TrainingRuntime", seconds="never"))
+    team.until_runs("held")
+    suspend(team.rest, "held")
+    wait_for("the warning", lambda: events(team.rest, "held", "ResumedByQueue"))
+    team.until_runs("held")
+    signalbox.wait_until_idle()
+    # What the warning says helps.
+    team.rest.patch("workloads", team.workload("held")["metadata"]["name"], {"spec": {"active": False}})
+    wait_for("its Pods to go", lambda: not team.pods("held"))
+    signalbox.wait_until_idle()
+    assert team.rest.get("jobsets", "held")["spec"]["suspend"]
 
 
 @pytest.mark.parametrize("claims", [False, True])

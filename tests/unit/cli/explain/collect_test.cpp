@@ -171,6 +171,21 @@ TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version 
     CHECK(seen->workload.found["metadata"]["name"].as_string() == "new");
 }
 
+TEST_CASE("of a JobSet in a queue of its own the Workload is read", "[explain]") {
+    Answers server;
+    server.bodies[job_set_path] =
+        R"({"metadata": {"name": "night", "uid": "s1", "labels": {"kueue.x-k8s.io/queue-name": "team"},
+                         "ownerReferences": [{"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night",
+                                              "apiVersion": "trainer.kubeflow.org/v1alpha1"}]}})";
+    server.bodies
+        ["/apis/kueue.x-k8s.io/v1beta2/namespaces/vision/"
+         "workloads?limit=500&labelSelector=kueue.x-k8s.io%2Fjob-uid%3Ds1"] =
+        R"({"items": [{"metadata": {"name": "of-the-job-set"}}]})";
+    const auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->workload.found["metadata"]["name"].as_string() == "of-the-job-set");
+}
+
 TEST_CASE("of a TrainJob with a progress deadline the Lease of the servers of progress is read",
           "[explain]") {
     const std::string path =

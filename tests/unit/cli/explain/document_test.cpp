@@ -41,6 +41,11 @@ TEST_CASE("a queued job has Kueue's reason for waiting", "[explain]") {
     }
     seen.workload = {.found = {}, .unread = "forbidden"};
     CHECK(has(screen(seen), "Queue     team; its Workload could not be read: forbidden\n"));
+    seen.job["metadata"].erase("labels");
+    seen.job_set.found["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "of-the-runtime";
+    CHECK(has(screen(seen), "Queue     of-the-runtime; its Workload could not be read: forbidden\n"));
+    seen.job_set.found["metadata"].erase("ownerReferences");
+    CHECK_FALSE(has(screen(seen), "Queue"));
 }
 
 TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
