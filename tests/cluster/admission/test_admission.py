@@ -92,7 +92,8 @@ def test_without_their_gates_corrections_resizes_and_claims_are_denied_and_what_
     rest.create(runtime())
     with signalbox.reviewed("--feature-gates=TrainJobEdits=false,TrainJobDynamicResourceAllocation=true"):
         rest.create(claiming("claiming"))
-        quota(rest, 1)
+        until_held(rest, "claiming")
+        quota(rest, 0)
         rest.create(train_job("waiting", seconds="never"))
         until_not_created(rest, "waiting", "JobsCreationFailed")
         late_patch = {"manager": "example.com/late", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
@@ -104,7 +105,6 @@ def test_without_their_gates_corrections_resizes_and_claims_are_denied_and_what_
                               ("spec.initializer", {"initializer": {"model": {"storageUri": "s3://a/b"}}}),
                               ("spec.runtimePatches[1]", {"runtimePatches": [*patches, late_patch]})):
             denied(field, "TrainJobEdits", lambda: rest.patch("trainjobs", "waiting", {"spec": change}))
-        until_held(rest, "claiming")
         denied("spec.trainer.numNodes", "TrainJobEdits", lambda: rest.patch("trainjobs", "claiming", {"spec": {"trainer": {"numNodes": 2}}}))
     denied("spec.trainer.resourceClaimsPerNode", "TrainJobDynamicResourceAllocation", lambda: rest.create(claiming("new")))
     rest.patch("trainjobs", "claiming", {"metadata": {"labels": {"a": "b"}}, "spec": {"suspend": False}})
