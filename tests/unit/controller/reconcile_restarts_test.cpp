@@ -57,6 +57,24 @@ TEST_CASE("a new JobSet has the restarts that another reconciler has stored mean
     CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
 }
 
+TEST_CASE("a TrainJob that another reconciler has ended meanwhile gets no JobSet", "[restarts]") {
+    Life life;
+    begin(life);
+    life.server.erase(job_sets, key);
+    // It ended the TrainJob and deleted the JobSet after this reconcile had read the TrainJob.
+    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target != job_set_path) return std::nullopt;
+        life.server.edit(train_jobs, key, [](Json& job) {
+            job["status"]["conditions"].push_back(Json::object(
+                {{"type", "Failed"}, {"status", "True"}, {"reason", api::reason::deadline_exceeded}}));
+        });
+        return std::nullopt;
+    };
+    life.reconcile();
+    life.server.refuse_read = {};
+    CHECK_FALSE(life.server.find(job_sets, key));
+}
+
 TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[restarts]") {
     Life life;
     begin(life);

@@ -122,13 +122,18 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
             if (for_change) view.job_set = std::make_shared<const api::Json>(std::move(**job_set));
         } else if (lifecycle::had_job_set(*view.observed.job) &&
                    !api::terminal_condition(*view.observed.job)) {
-            // Another reconciler may have stored the restarts of that JobSet, and deleted it, since the
-            // TrainJob was read. A write of the status still carries the version that was read first.
-            const auto again = co_await read(server, kube::resources::train_jobs, key, managed_fields);
+            // Another reconciler may have stored the restarts of that JobSet, or that the TrainJob has ended,
+            // and deleted it, since the TrainJob was read. A write of the status of a TrainJob that goes on
+            // still carries the version that was read first.
+            auto again = co_await read(server, kube::resources::train_jobs, key, managed_fields);
             if (!again) co_return again.error();
             if (!*again || api::parse_meta(**again).uid != view.observed.job->meta.uid)
                 co_return View{.live = what};
-            view.observed.job->restarts = api::parse_train_job(**again).restarts;
+            api::TrainJob latest = api::take_train_job(std::move(**again));
+            if (api::terminal_condition(latest))
+                view.observed.job = std::move(latest);
+            else
+                view.observed.job->restarts = latest.restarts;
         }
     }
     co_return view;
