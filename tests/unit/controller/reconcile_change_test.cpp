@@ -210,6 +210,29 @@ TEST_CASE("a label of ours that is withdrawn is one, also next to a user's") {
     CHECK(life.server.find(jobs, child_key));
 }
 
+TEST_CASE("the resume of a JobSet in a queue is noted once its Jobs are made anew") {
+    WithForeignLabel life;
+    life.server.edit(job_sets, key, [](Json& job_set) {
+        job_set["metadata"]["labels"][api::queue_label] = "team";
+        job_set["metadata"]["annotations"][api::written_suspend_annotation] = "true";
+    });
+    const auto note = [&] {
+        return Json(life.job_set()["metadata"]["annotations"][api::written_suspend_annotation]);
+    };
+    life.server.put(jobs, life.child(R"({"ours": "y"})"));
+    life.server.edit(train_jobs, key, [](Json& job) {
+        job["spec"].erase("runtimePatches");
+        job["spec"]["suspend"] = false;
+    });
+    life.reconcile();
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+    CHECK(note() == Json("true"));
+    life.server.erase(jobs, child_key);
+    life.reconcile();
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(note() == Json("false"));
+}
+
 TEST_CASE("a Job that runs or has changed since is not deleted for what was withdrawn") {
     WithForeignLabel life;
     life.server.put(jobs, life.child(R"({"ours": "y"})"));

@@ -149,9 +149,8 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const Json ours = noted(built);
     const bool keeps_others = lifecycle::keeps_template_of_others(live);
     const bool keeps = keeps_others || runtime::keeps_template(ours, live);
-    // Only a live view has the labels of the TrainJob.
-    const bool is_queued = !written_suspend(live).is_null() ||
-                           (is_latest && job().queue.empty() && (is_in_queue(ours) || is_in_queue(live)));
+    const bool is_queued =
+        !written_suspend(live).is_null() || (job().queue.empty() && (is_in_queue(ours) || is_in_queue(live)));
     Json fitting = as_it_fits(ours, live, keeps);
     const Json wanted = is_queued ? with_written_suspend(std::move(fitting)) : std::move(fitting);
     // An old view would take back what another reconciler has written.
@@ -196,6 +195,8 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const Json* latest = &live;
     if (Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
         lifecycle::has_withdrawn(noting)) {
+        // It stays suspended until its Jobs are replaced, and the resume is still to be written.
+        if (is_queued) noting = with_written_suspend(std::move(noting));
         if (!runtime::is_applied(noting, live)) {
             auto applied = co_await apply(noting, live, kept);
             if (!applied) co_return co_await refused(built, live, wanted, kept, applied.error());
