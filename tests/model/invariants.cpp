@@ -225,18 +225,23 @@ void Invariants::check_deadline(const api::TrainJob& before) {
         if (most) limit = std::min(limit.value_or(*most), *most);
         if (limit) shortest = std::min(shortest.value_or(*limit), *limit);
     }
-    if (!shortest || before.suspend || api::is_true(before.conditions, api::condition::suspended)) {
+    const Stored* stored = api_.find(job_sets_name, before.meta.key());
+    const api::Condition* suspended = api::find_condition(before.conditions, api::condition::suspended);
+    const bool is_suspended = suspended && suspended->is_true();
+    // Kueue may run it all the same.
+    const bool is_in_queue = stored && !api::parse_job_set(stored->object).queue.empty();
+    if (!shortest || ((before.suspend || is_suspended) && !is_in_queue)) {
         complain("the deadline of " + name + " was applied although it has none now");
         return;
     }
-    const api::Time start = life.resumed.value_or(before.meta.creation);
+    const api::Time start =
+        is_suspended ? suspended->last_transition : life.resumed.value_or(before.meta.creation);
     const auto over = time_.wall_seconds() - start;
     if (over + clock_skew < std::chrono::seconds(*shortest))
         complain("the deadline of " + name + " was applied too early");
     if (unharmed && over > std::chrono::seconds(*shortest) + promptly)
         complain("the deadline of " + name + " was applied too late");
     if (!has_looked()) complain("the deadline of " + name + " was applied without a look at it");
-    const Stored* stored = api_.find(job_sets_name, before.meta.key());
     if (!stored) return;
     const api::ObjectMeta job_set = api::parse_meta(stored->object);
     const auto finished = finished_since_.find(job_set.uid);

@@ -39,12 +39,21 @@ std::optional<api::Time> last_start(const std::vector<api::Condition>& condition
     return was_resumed ? suspended->last_transition : creation;
 }
 
+std::optional<api::Time> clock_start(const Observed& observed) {
+    const api::TrainJob& job = *observed.job;
+    if (!job.suspend) return last_start(job.conditions, job.meta.creation);
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || job_set->suspend || !is_left_to_queue(observed)) return std::nullopt;
+    const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
+    return suspended && suspended->is_true() ? suspended->last_transition : job.meta.creation;
+}
+
 // docs/design/lifecycle.md#the-deadline. A stored `Suspended` counts as well, so that the reconcile that
 // resumes a job does not count the time of the suspension.
 std::optional<api::Time> deadline(const Observed& observed) {
     const auto limit = active_deadline(observed);
-    if (!limit || observed.job->suspend) return std::nullopt;
-    const auto start = last_start(observed.job->conditions, observed.job->meta.creation);
+    if (!limit) return std::nullopt;
+    const auto start = clock_start(observed);
     if (!start) return std::nullopt;
     const api::Time end = saturating_add(*start, limit->seconds);
     return end == api::Time::max() ? std::nullopt : std::optional(end);

@@ -30,7 +30,8 @@ bool has_former_size(const Observed& observed) {
 
 bool is_left_to_queue(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || job_set->queue.empty() || job_set->written_suspend != observed.job->suspend) return false;
+    if (!job_set || job_set->queue.empty() || !observed.job->queue.empty()) return false;
+    if (job_set->written_suspend != observed.job->suspend) return false;
     return observed.job->suspend || !job_set->suspend || !has_former_size(observed);
 }
 

@@ -63,10 +63,10 @@ bool is_valid(const Availability& availability, api::Time now) {
 
 std::optional<api::Time> last_progress(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
-    if (observed.progress_watch == ProgressWatch::off || !api::is_managed_here(job) || job.suspend ||
+    if (observed.progress_watch == ProgressWatch::off || !api::is_managed_here(job) ||
         api::terminal_condition(job))
         return std::nullopt;
-    const auto start = last_start(job.conditions, job.meta.creation);
+    const auto start = clock_start(observed);
     const auto& last = job.trainer_status.last_progress;
     return start && last && *last >= *start ? last : std::nullopt;
 }

@@ -18,7 +18,8 @@ Event event_about(const api::JobSet& job_set) {
 }  // namespace
 
 void report_queue(Conclusion& conclusion, const Observed& observed, const Decision& decision) {
-    conclusion.retry_state.queue_reported = observed.retry_state.queue_reported;
+    conclusion.retry_state.queue_reported =
+        observed.retry_state.queue_reported && std::holds_alternative<StoreTransition>(decision);
     if (!std::holds_alternative<Run>(decision)) return;
     const api::JobSet* job_set = own_job_set(observed);
     const bool differs =

@@ -1,5 +1,6 @@
 // A JobSet that is in a queue of Kueue by a label of its own, which its TrainJob lacks.
 #include "concluding.hpp"
+#include "lifecycle/deadline.hpp"
 
 namespace lifecycle {
 namespace {
@@ -56,6 +57,34 @@ TEST_CASE("a JobSet in a queue that has a former number of nodes is resumed, to 
     CHECK(decided(observed) == "run: resume");
     observed.job_set->built_for_nodes = 3;
     CHECK(decided(observed) == "run: leave");
+}
+
+TEST_CASE("a JobSet is left to no queue if its TrainJob is in one", "[decide]") {
+    Observed observed = queued(true, false, true);
+    CHECK(is_left_to_queue(observed));
+    observed.job->queue = "team";
+    CHECK_FALSE(is_left_to_queue(observed));
+    CHECK(decided(observed) == "run: suspend, leave");
+}
+
+TEST_CASE("deadlines count while Kueue runs the JobSet of a suspended TrainJob", "[decide]") {
+    Observed observed = queued(true, false, true);
+    observed.job->active_deadline_seconds = 60;
+    SECTION("from the suspension") {
+        CHECK(deadline(observed) == start + 60s);
+        CHECK(time_left(observed, start + 61s) == 0s);
+    }
+    SECTION("from the creation of a TrainJob whose suspension is not stored yet") {
+        observed.job->conditions.clear();
+        CHECK(deadline(observed) == observed.job->meta.creation + 60s);
+    }
+    SECTION("not while the JobSet is suspended, or is still to be suspended") {
+        observed.job_set->suspend = true;
+        CHECK_FALSE(deadline(observed));
+        observed.job_set->suspend = false;
+        observed.job_set->written_suspend = false;
+        CHECK_FALSE(deadline(observed));
+    }
 }
 
 TEST_CASE("a JobSet of another owner, or of a TrainJob that is deleted, is in no queue of its own",

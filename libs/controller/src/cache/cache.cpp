@@ -123,6 +123,14 @@ void keep_progress_annotations(Json& object, bool wanted) {
     if (!wanted || std::as_const(*metadata)["annotations"].empty()) metadata->erase("annotations");
 }
 
+// A TrainJob's queue decides whether Kueue manages its JobSet: lifecycle::is_left_to_queue().
+void keep_queue_label(Json& object, bool wanted) {
+    Json* const metadata = object.find("metadata");
+    if (!metadata) return;
+    if (wanted) keep_only(metadata->find("labels"), {api::queue_label});
+    if (!wanted || std::as_const(*metadata)["labels"].empty()) metadata->erase("labels");
+}
+
 // Leaves out PodGroups that no TrainJob owns: Volcano makes some for all Pods.
 std::optional<Cache::OwnedIndex> transform_owned(Json& object) {
     if (controlling_train_job(object).is_null()) return std::nullopt;
@@ -224,7 +232,9 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
     const ProgressIndex progress = transform_progress(object, job, at_rest, progress_watch_, now_());
     if (spec_in_object) *spec_in_object = std::move(spec);
     keep_progress_annotations(object, !at_rest && progress_watch_ == lifecycle::ProgressWatch::deadlines);
-    keep_what_decisions_need(object, {"annotations", "generation", "creationTimestamp", "deletionTimestamp"});
+    keep_queue_label(object, !at_rest);
+    keep_what_decisions_need(
+        object, {"annotations", "labels", "generation", "creationTimestamp", "deletionTimestamp"});
     keep_only(object.find("status"), {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime",
                                       "restarts", "restartsCountTowardsMax", "trainerStatus"});
     const bool is_abridged = at_rest && abridge_status(object);

@@ -31,6 +31,11 @@ std::string source_of(const ActiveDeadline& deadline, const api::TrainJob& job);
 /// `Suspended` is True.
 std::optional<api::Time> last_start(const std::vector<api::Condition>& conditions, api::Time creation);
 
+/// Returns since when the time of the deadlines counts: since last_start(). Empty for a suspended TrainJob,
+/// unless Kueue runs its JobSet, see is_left_to_queue(): then since the suspension, so that a suspension lets
+/// no job run without end.
+std::optional<api::Time> clock_start(const Observed& observed);
+
 /// Returns when the job will have run for its active deadline since its creation or last resume. Empty: it
 /// has no deadline, it is suspended, or the deadline is beyond the end of time.
 std::optional<api::Time> deadline(const Observed& observed);
