@@ -228,6 +228,7 @@ TEST_CASE("the resume of a JobSet in a queue is noted once its Jobs are made ane
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK(note() == Json("true"));
     life.server.erase(jobs, child_key);
+    life.server.put(jobs, life.child(R"({"foreign": "x"})"));
     life.reconcile();
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     CHECK(note() == Json("false"));
