@@ -51,7 +51,8 @@ inline constexpr std::string_view replacements_annotation = "trainer.kubeflow.or
 /// TrainJob.
 inline constexpr std::string_view recreations_annotation = "trainer.kubeflow.org/recreations";
 /// An annotation of a JobSet that is in a queue of Kueue by a label of its own: the `spec.suspend` of its
-/// TrainJob that was last written to it, "true" or "false". What Kueue does with it later is Kueue's decision.
+/// TrainJob that was last written to it, "true" or "false". What Kueue does with it later is Kueue's
+/// decision.
 inline constexpr std::string_view written_suspend_annotation = "trainer.kubeflow.org/written-suspend";
 
 /// Labels of a Job (JobSet 0.12): the name of its JobSet, and of its replicated job.
