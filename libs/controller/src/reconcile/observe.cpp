@@ -122,18 +122,14 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
             if (for_change) view.job_set = std::make_shared<const api::Json>(std::move(**job_set));
         } else if (lifecycle::had_job_set(*view.observed.job) &&
                    !api::terminal_condition(*view.observed.job)) {
-            // Another reconciler may have stored the restarts of that JobSet, or that the TrainJob has ended,
-            // and deleted it, since the TrainJob was read. A write of the status of a TrainJob that goes on
-            // still carries the version that was read first.
+            // Since the TrainJob was read, another reconciler may have stored the restarts of that JobSet, or
+            // that the TrainJob has ended, and deleted the JobSet; and a user may have resumed it.
             auto again = co_await read(server, kube::resources::train_jobs, key, managed_fields);
             if (!again) co_return again.error();
             if (!*again || api::parse_meta(**again).uid != view.observed.job->meta.uid)
                 co_return View{.live = what};
-            api::TrainJob latest = api::take_train_job(std::move(**again));
-            if (api::terminal_condition(latest))
-                view.observed.job = std::move(latest);
-            else
-                view.observed.job->restarts = latest.restarts;
+            view.observed.job = api::take_train_job(std::move(**again));
+            note_live_policy(view);
         }
     }
     co_return view;
