@@ -11,6 +11,14 @@ using namespace ends;
 
 void in_queue(Json& runtime) { runtime["spec"]["template"]["metadata"]["labels"][api::queue_label] = "team"; }
 
+bool has_queue(const Json& object) { return !object["metadata"]["labels"][api::queue_label].is_null(); }
+
+// Kueue leaves the JobSet of a TrainJob that it manages alone.
+bool is_of_kueue(const World& world, const Json& job_set) {
+    const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+    return has_queue(job_set) && !(job && has_queue(job->object));
+}
+
 // Lets a JobSet in a queue run while it is admitted, and suspends it otherwise, whatever others want. At each
 // of these times an admission begins or ends.
 Action kueue_decides(std::vector<std::chrono::seconds> times) {
@@ -20,7 +28,8 @@ Action kueue_decides(std::vector<std::chrono::seconds> times) {
             if (world.time.now() - VirtualTime::start >= time) admitted = !admitted;
         const Stored* stored = world.api.find("jobsets.jobset.x-k8s.io", the_job);
         const api::JobSet job_set = stored ? api::parse_job_set(stored->object) : api::JobSet();
-        if (!job_set.queue.empty() && !job_set.meta.deletion && job_set.suspend == admitted)
+        if (stored && is_of_kueue(world, stored->object) && !job_set.meta.deletion &&
+            job_set.suspend == admitted)
             change_job_set(admitted ? R"({"spec":{"suspend":false}})"
                                     : R"({"spec":{"suspend":true}})")(world);
         world.time.after(500ms, [times, &world] { kueue_decides(times)(world); });
@@ -29,8 +38,12 @@ Action kueue_decides(std::vector<std::chrono::seconds> times) {
 
 // With Kueue's webhook, which suspends JobSets as they are created.
 Action kueue(std::vector<std::chrono::seconds> times) {
-    return both(change_new_job_sets([](Json& job_set) { job_set["spec"]["suspend"] = true; }),
-                kueue_decides(std::move(times)));
+    const Action webhook = [](World& world) {
+        change_new_job_sets([&world](Json& job_set) {
+            if (is_of_kueue(world, job_set)) job_set["spec"]["suspend"] = true;
+        })(world);
+    };
+    return both(webhook, kueue_decides(std::move(times)));
 }
 
 Check resumed_at_most(int count) {
@@ -92,6 +105,27 @@ std::vector<Scenario> queues() {
          {"JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForQueue"},
          600s,
          all_of({same_job_set(), resumed_at_most(2)})},
+        {"a TrainJob comes into the queue in which its JobSet waits by itself",
+         {{0s, kueue({3600s})},
+          {1s, make_runtime(in_queue)},
+          {2s, make_job(with(pods_that("never")))},
+          {40s, change_job(R"({"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"team"}}})")}},
+         {running},
+         // A reconciler that was down did not see it wait.
+         {"JobsCreationSucceeded", "WaitingForQueue"},
+         600s,
+         same_job_set()},
+        {"a label is withdrawn from a suspended job whose JobSet is in a queue, and there is no Kueue",
+         {{1s, make_runtime(in_queue)},
+          {2s, make_job(with(pods_that("never"), R"("example.com/ours":"yes")", R"({"zone":"a"})"),
+                        set("suspend", "true"))},
+          {30s, change_job(with(pods_that("never")))},
+          {31s, once_suspended(change_job(R"({"spec":{"suspend":false}})"))}},
+         {resumed_and_running},
+         {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended"},
+         600s,
+         all_of(
+             {same_job_set(), pods_have(Json::object({{"signalbox.test/run-seconds", "never"}}), Json())})},
         {"a JobSet has the label of a queue, and there is no Kueue",
          {{1s, make_runtime(in_queue)},
           {2s, make_job(with(pods_that("never")))},

@@ -28,9 +28,13 @@ bool has_former_size(const Observed& observed) {
     return job_set && job_set->built_for_nodes && *job_set->built_for_nodes != api::num_nodes(*observed.job);
 }
 
+bool is_in_own_queue(const api::TrainJob& job, std::string_view queue_of_job_set) {
+    return job.queue.empty() && !queue_of_job_set.empty();
+}
+
 bool is_left_to_queue(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || job_set->queue.empty() || !observed.job->queue.empty()) return false;
+    if (!job_set || !is_in_own_queue(*observed.job, job_set->queue)) return false;
     if (job_set->written_suspend != observed.job->suspend) return false;
     return observed.job->suspend || !job_set->suspend || !has_former_size(observed);
 }

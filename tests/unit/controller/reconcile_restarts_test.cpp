@@ -22,6 +22,18 @@ void begin(Life& life) {
 
 api::Restarts restarts_of(const Life& life) { return api::parse_restarts(life.job()["status"]); }
 
+// Reconciles while another reconciler changes the TrainJob and deletes the JobSet, after the TrainJob was
+// read.
+void lose_job_set_after(Life& life, const std::function<void(Json&)>& change) {
+    life.server.erase(job_sets, key);
+    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target == job_set_path) life.server.edit(train_jobs, key, change);
+        return std::nullopt;
+    };
+    life.reconcile();
+    life.server.refuse_read = {};
+}
+
 }  // namespace
 
 TEST_CASE("a restart is stored, measured and reported once", "[restarts]") {
@@ -40,18 +52,10 @@ TEST_CASE("a restart is stored, measured and reported once", "[restarts]") {
 TEST_CASE("a new JobSet has the restarts that another reconciler has stored meanwhile", "[restarts]") {
     Life life;
     begin(life);
-    life.server.erase(job_sets, key);
-    // It stored them and deleted the JobSet after this reconcile had read the TrainJob.
-    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
-        if (request.target != job_set_path) return std::nullopt;
-        life.server.edit(train_jobs, key, [](Json& job) {
-            job["status"]["restarts"] = 2;
-            job["status"]["restartsCountTowardsMax"] = 1;
-        });
-        return std::nullopt;
-    };
-    life.reconcile();
-    life.server.refuse_read = {};
+    lose_job_set_after(life, [](Json& job) {
+        job["status"]["restarts"] = 2;
+        job["status"]["restartsCountTowardsMax"] = 1;
+    });
     CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
     life.reconcile();
     CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
@@ -60,18 +64,10 @@ TEST_CASE("a new JobSet has the restarts that another reconciler has stored mean
 TEST_CASE("a TrainJob that another reconciler has ended meanwhile gets no JobSet", "[restarts]") {
     Life life;
     begin(life);
-    life.server.erase(job_sets, key);
-    // It ended the TrainJob and deleted the JobSet after this reconcile had read the TrainJob.
-    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
-        if (request.target != job_set_path) return std::nullopt;
-        life.server.edit(train_jobs, key, [](Json& job) {
-            job["status"]["conditions"].push_back(Json::object(
-                {{"type", "Failed"}, {"status", "True"}, {"reason", api::reason::deadline_exceeded}}));
-        });
-        return std::nullopt;
-    };
-    life.reconcile();
-    life.server.refuse_read = {};
+    lose_job_set_after(life, [](Json& job) {
+        job["status"]["conditions"].push_back(Json::object(
+            {{"type", "Failed"}, {"status", "True"}, {"reason", api::reason::deadline_exceeded}}));
+    });
     CHECK_FALSE(life.server.find(job_sets, key));
 }
 

@@ -27,6 +27,14 @@ void keep_items(Json* list, Predicate wanted) {
     if (list && list->is_array()) std::erase_if(list->items(), std::not_fn(wanted));
 }
 
+// Reduces `labels` or `annotations` of the metadata to some entries. Without an entry, the map goes.
+void keep_entries(Json& object, std::string_view map, std::initializer_list<std::string_view> keys) {
+    Json* const metadata = object.find("metadata");
+    if (!metadata) return;
+    keep_only(metadata->find(map), keys);
+    if (std::as_const(*metadata)[map].empty()) metadata->erase(map);
+}
+
 // identify() restores the rest of the metadata from key and entry. The needed parts are named, since lists
 // may be as long as an object.
 void keep_what_decisions_need(Json& object, std::initializer_list<std::string_view> metadata) {
@@ -98,11 +106,8 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     keep_what_decisions_need(object, {"annotations", "labels", "generation", "creationTimestamp",
                                       "deletionTimestamp", "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
-    keep_only(metadata.find("annotations"),
-              {api::restarts_before_annotation, api::written_suspend_annotation});
-    keep_only(metadata.find("labels"), {api::queue_label});
-    for (const char* name : {"annotations", "labels"})
-        if (std::as_const(metadata)[name].empty()) metadata.erase(name);
+    keep_entries(object, "annotations", {api::restarts_before_annotation, api::written_suspend_annotation});
+    keep_entries(object, "labels", {api::queue_label});
     keep_items(metadata.find("ownerReferences"),
                [](const Json& owner) { return owner["controller"].bool_or(false); });
     for (Json& owner : metadata["ownerReferences"].items()) keep_only(&owner, {"controller", "uid"});
@@ -112,23 +117,6 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     keep_only(object.find("status"),
               {"conditions", "replicatedJobsStatus", "restarts", "restartsCountTowardsMax"});
     return index;
-}
-
-void keep_progress_annotations(Json& object, bool wanted) {
-    Json* const metadata = object.find("metadata");
-    if (!metadata) return;
-    if (wanted)
-        keep_only(metadata->find("annotations"),
-                  {api::progress_seconds_annotation, api::progress_action_annotation});
-    if (!wanted || std::as_const(*metadata)["annotations"].empty()) metadata->erase("annotations");
-}
-
-// A TrainJob's queue decides whether Kueue manages its JobSet: lifecycle::is_left_to_queue().
-void keep_queue_label(Json& object, bool wanted) {
-    Json* const metadata = object.find("metadata");
-    if (!metadata) return;
-    if (wanted) keep_only(metadata->find("labels"), {api::queue_label});
-    if (!wanted || std::as_const(*metadata)["labels"].empty()) metadata->erase("labels");
 }
 
 // Leaves out PodGroups that no TrainJob owns: Volcano makes some for all Pods.
@@ -231,8 +219,15 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
                   {"runtimeRef", "suspend", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "managedBy"});
     const ProgressIndex progress = transform_progress(object, job, at_rest, progress_watch_, now_());
     if (spec_in_object) *spec_in_object = std::move(spec);
-    keep_progress_annotations(object, !at_rest && progress_watch_ == lifecycle::ProgressWatch::deadlines);
-    keep_queue_label(object, !at_rest);
+    if (!at_rest && progress_watch_ == lifecycle::ProgressWatch::deadlines)
+        keep_entries(object, "annotations",
+                     {api::progress_seconds_annotation, api::progress_action_annotation});
+    else
+        keep_entries(object, "annotations", {});
+    if (at_rest)
+        keep_entries(object, "labels", {});
+    else  // A TrainJob's queue decides whether Kueue manages its JobSet: lifecycle::is_in_own_queue().
+        keep_entries(object, "labels", {api::queue_label});
     keep_what_decisions_need(
         object, {"annotations", "labels", "generation", "creationTimestamp", "deletionTimestamp"});
     keep_only(object.find("status"), {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime",

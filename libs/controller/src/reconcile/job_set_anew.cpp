@@ -168,7 +168,7 @@ kube::Task<Outcome> suspend_job_set(kube::ApiServer& server, const View& view, W
     const kube::Preconditions as_seen = {.uid = meta.uid, .resource_version = meta.resource_version};
     Json patch;
     patch["spec"]["suspend"] = true;
-    if (seen.written_suspend || (view.observed.job->queue.empty() && !seen.queue.empty()))
+    if (seen.written_suspend || lifecycle::is_in_own_queue(*view.observed.job, seen.queue))
         patch["metadata"]["annotations"][api::written_suspend_annotation] = "true";
     kube::Request request =
         kube::merge_patch(kube::resources::job_sets, meta.key(), std::move(patch), as_seen);

@@ -34,8 +34,8 @@ Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
     return keeps ? runtime::with_live_template(wanted, live) : wanted;
 }
 
-bool is_in_queue(const Json& job_set) {
-    return !job_set["metadata"]["labels"][api::queue_label].as_string().empty();
+bool is_in_own_queue(const api::TrainJob& job, const Json& job_set) {
+    return lifecycle::is_in_own_queue(job, job_set["metadata"]["labels"][api::queue_label].as_string());
 }
 
 // Returns the JobSet with a note of its `spec.suspend`: see lifecycle::is_left_to_queue().
@@ -94,7 +94,7 @@ kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const Need
     auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::ours);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Json as_built = noted(built);
-    if (job().queue.empty() && is_in_queue(as_built)) as_built = with_written_suspend(std::move(as_built));
+    if (is_in_own_queue(job(), as_built)) as_built = with_written_suspend(std::move(as_built));
     auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
     if (!wanted) co_return ended(lifecycle::ReadFailed{"volume claims", wanted.error()});
     if (!wanted->going.empty()) co_return ended(lifecycle::WaitingForClaim{std::move(wanted->going)});
@@ -150,7 +150,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const bool keeps_others = lifecycle::keeps_template_of_others(live);
     const bool keeps = keeps_others || runtime::keeps_template(ours, live);
     const bool is_queued =
-        !written_suspend(live).is_null() || (job().queue.empty() && (is_in_queue(ours) || is_in_queue(live)));
+        !written_suspend(live).is_null() || is_in_own_queue(job(), ours) || is_in_own_queue(job(), live);
     Json fitting = as_it_fits(ours, live, keeps);
     const Json wanted = is_queued ? with_written_suspend(std::move(fitting)) : std::move(fitting);
     // An old view would take back what another reconciler has written.

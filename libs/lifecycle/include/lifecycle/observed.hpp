@@ -101,8 +101,12 @@ api::Time start_of_run(const Observed& observed);
 /// that number is not noted.
 bool has_former_size(const Observed& observed);
 
-/// Returns whether Kueue decides about `spec.suspend` of the JobSet: the JobSet is in a queue by a label of
-/// its own, and the `spec.suspend` of the TrainJob has been written to it once. A suspended JobSet of a
+/// Returns whether a JobSet with the label of this queue is in it by that label. The JobSet of a TrainJob
+/// that is in a queue follows its TrainJob.
+bool is_in_own_queue(const api::TrainJob& job, std::string_view queue_of_job_set);
+
+/// Returns whether Kueue decides about `spec.suspend` of the JobSet: it is_in_own_queue(), and the
+/// `spec.suspend` of the TrainJob has been written to it once. A suspended JobSet of a
 /// former size is written all the same.
 bool is_left_to_queue(const Observed& observed);
 
