@@ -98,6 +98,20 @@ std::vector<Scenario> runtimes() {
     };
 }
 
+Scenario label_withdrawn(std::string name, Tweak runtime) {
+    return {
+        std::move(name),
+        {{1s, make_runtime(std::move(runtime))},
+         {2s, make_job(with(pods_that("never"), R"("example.com/ours":"yes")", R"({"zone":"a"})"),
+                       set("suspend", "true"))},
+         {30s, change_job(with(pods_that("never")))},
+         {31s, once_suspended(change_job(R"({"spec":{"suspend":false}})"))}},
+        {resumed_and_running},
+        {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended"},
+        600s,
+        all_of({same_job_set(), pods_have(Json::object({{"signalbox.test/run-seconds", "never"}}), Json())})};
+}
+
 std::vector<Scenario> suspending() {
     return {
         {"a job is created suspended",
@@ -144,17 +158,7 @@ std::vector<Scenario> suspending() {
          {"JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForDeletion"},
          900s,
          affinity_is("b")},
-        {"a label is withdrawn from a suspended job",
-         {{1s, make_runtime()},
-          {2s, make_job(with(pods_that("never"), R"("example.com/ours":"yes")", R"({"zone":"a"})"),
-                        set("suspend", "true"))},
-          {30s, change_job(with(pods_that("never")))},
-          {31s, once_suspended(change_job(R"({"spec":{"suspend":false}})"))}},
-         {resumed_and_running},
-         {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended"},
-         600s,
-         all_of(
-             {same_job_set(), pods_have(Json::object({{"signalbox.test/run-seconds", "never"}}), Json())})},
+        label_withdrawn("a label is withdrawn from a suspended job"),
         {"a label is withdrawn in a suspension that is over before the pods are",
          {{1s, make_runtime()},
           {2s, make_job(with(pods_that("never"), R"("example.com/ours":"yes")"))},

@@ -1,4 +1,5 @@
 #pragma once
+#include "acts.hpp"
 #include "scenarios.hpp"
 
 /// The scenarios by topic; scenarios() has all of them.
@@ -19,6 +20,8 @@ std::vector<Scenario> queues();
 
 /// If nothing fails, its JobSet exists at that time.
 Scenario prompt(Scenario scenario, std::chrono::seconds by);
+/// A label is withdrawn from a TrainJob that is suspended, and then resumed.
+Scenario label_withdrawn(std::string name, Tweak runtime = {});
 /// Reconcilers start at that time.
 Scenario taken_over(Scenario scenario, std::chrono::seconds from);
 /// An object of another owner may block it for a moment.

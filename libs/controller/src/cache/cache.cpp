@@ -27,8 +27,14 @@ void keep_items(Json* list, Predicate wanted) {
     if (list && list->is_array()) std::erase_if(list->items(), std::not_fn(wanted));
 }
 
+using Keys = std::initializer_list<std::string_view>;
+constexpr Keys no_keys = {};
+constexpr Keys progress_keys = {api::progress_seconds_annotation, api::progress_action_annotation};
+// A TrainJob's queue decides whether Kueue manages its JobSet: lifecycle::is_in_own_queue().
+constexpr Keys queue_keys = {api::queue_label};
+
 // Reduces `labels` or `annotations` of the metadata to some entries. Without an entry, the map goes.
-void keep_entries(Json& object, std::string_view map, std::initializer_list<std::string_view> keys) {
+void keep_entries(Json& object, std::string_view map, Keys keys) {
     Json* const metadata = object.find("metadata");
     if (!metadata) return;
     keep_only(metadata->find(map), keys);
@@ -107,7 +113,7 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
                                       "deletionTimestamp", "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
     keep_entries(object, "annotations", {api::restarts_before_annotation, api::written_suspend_annotation});
-    keep_entries(object, "labels", {api::queue_label});
+    keep_entries(object, "labels", queue_keys);
     keep_items(metadata.find("ownerReferences"),
                [](const Json& owner) { return owner["controller"].bool_or(false); });
     for (Json& owner : metadata["ownerReferences"].items()) keep_only(&owner, {"controller", "uid"});
@@ -219,15 +225,9 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
                   {"runtimeRef", "suspend", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "managedBy"});
     const ProgressIndex progress = transform_progress(object, job, at_rest, progress_watch_, now_());
     if (spec_in_object) *spec_in_object = std::move(spec);
-    if (!at_rest && progress_watch_ == lifecycle::ProgressWatch::deadlines)
-        keep_entries(object, "annotations",
-                     {api::progress_seconds_annotation, api::progress_action_annotation});
-    else
-        keep_entries(object, "annotations", {});
-    if (at_rest)
-        keep_entries(object, "labels", {});
-    else  // A TrainJob's queue decides whether Kueue manages its JobSet: lifecycle::is_in_own_queue().
-        keep_entries(object, "labels", {api::queue_label});
+    const bool has_deadlines = !at_rest && progress_watch_ == lifecycle::ProgressWatch::deadlines;
+    keep_entries(object, "annotations", has_deadlines ? progress_keys : no_keys);
+    keep_entries(object, "labels", at_rest ? no_keys : queue_keys);
     keep_what_decisions_need(
         object, {"annotations", "labels", "generation", "creationTimestamp", "deletionTimestamp"});
     keep_only(object.find("status"), {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime",

@@ -106,8 +106,8 @@ bool has_former_size(const Observed& observed);
 bool is_in_own_queue(const api::TrainJob& job, std::string_view queue_of_job_set);
 
 /// Returns whether Kueue decides about `spec.suspend` of the JobSet: it is_in_own_queue(), and the
-/// `spec.suspend` of the TrainJob has been written to it once. A suspended JobSet of a
-/// former size is written all the same.
+/// `spec.suspend` of the TrainJob has been written to it once. A suspended JobSet of a former size is written
+/// all the same.
 bool is_left_to_queue(const Observed& observed);
 
 /// Returns whether the running JobSet may have been built before a correction or resize of its TrainJob, by a
