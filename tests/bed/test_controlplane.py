@@ -1,5 +1,6 @@
 """The test bed itself: properties that tests rely on."""
 
+import collections
 import datetime
 import json
 import os
@@ -13,10 +14,17 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 from controlplane import ControlPlane
+from controlplane import binaries
 from controlplane import releases
 from controlplane.ports import free_ports
 from controlplane.processes import start_time
 from rest import ApiError, Rest, wait_for
+
+# Modules whose versions may differ between the control plane, Kueue and Helm, and why.
+APART = {
+    "github.com/google/cel-go": "the API server evaluates expressions with the version of its release; Kueue requires a later one",
+    "github.com/antlr4-go/antlr/v4": "it parses those expressions",
+}
 
 
 @pytest.fixture(scope="module")
@@ -202,3 +210,16 @@ def test_a_release_is_a_whole_version(monkeypatch):
     monkeypatch.setenv("SIGNALBOX_JOBSET", "latest")
     with pytest.raises(RuntimeError, match="SIGNALBOX_JOBSET=latest is no version such as v1.2.3"):
         releases.build()
+
+
+def test_the_control_plane_kueue_and_helm_require_the_same_versions():
+    """Go compiles a package once for all three if its module, and the modules of all that it imports, have the same versions. A replaced
+    module is not compiled once, even if its versions agree."""
+    versions = collections.defaultdict(dict)
+    for module in (binaries.MODULE, binaries.KUEUE_MODULE, binaries.HELM_MODULE):
+        requirements = json.loads(binaries.go("mod", "edit", "-json", module=module))
+        assert not requirements.get("Replace"), module
+        for required in requirements["Require"]:
+            versions[required["Path"]][str(module.relative_to(HERE) / "go.mod")] = required["Version"]
+    different = {path: files for path, files in versions.items() if len(set(files.values())) > 1}
+    assert different.keys() == APART.keys(), different
