@@ -54,8 +54,9 @@ CRDS_OF_OTHERS = {
     "cert-manager": ("github.com/cert-manager/cert-manager", "deploy/crds"),
     "prometheus-operator": ("github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd"),
 }
-# GOFLAGS replaces the user's flags, so that the same inputs give the same programs everywhere.
-ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath"}
+# GOFLAGS replaces the user's flags, so that the same inputs give the same programs everywhere. The linker drops debug information (-w), so
+# the compiler does not make it either: that saves about a sixth of its time.
+ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath -gcflags=all=-dwarf=false"}
 LINKER_FLAGS = "-s -w"
 REPORT_SECONDS = 15
 
