@@ -18,12 +18,14 @@ import tempfile
 import time
 
 MODULE = pathlib.Path(__file__).resolve().parents[1]  # the folder of go.mod
-HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not build the control plane again
-OTHERS_MODULE = MODULE / "others"  # the same
-KUEUE_MODULE = MODULE / "kueue"  # the same
-COSCHEDULING_MODULE = MODULE / "coscheduling"  # the same
-YUNIKORN_MODULE = MODULE / "yunikorn"  # the same
-ROUND_TRIP_MODULE = MODULE / "roundtrip"  # the same
+# Each has a go.mod of its own: a change of it does not build the control plane again. Helm's and Kueue's require the same versions as the
+# control plane's, so that Go compiles a package that they share once.
+HELM_MODULE = MODULE / "helm"
+KUEUE_MODULE = MODULE / "kueue"
+OTHERS_MODULE = MODULE / "others"
+COSCHEDULING_MODULE = MODULE / "coscheduling"
+YUNIKORN_MODULE = MODULE / "yunikorn"
+ROUND_TRIP_MODULE = MODULE / "roundtrip"
 
 # program: its main package. In this order each build prepares much of the next.
 PROGRAMS = {
@@ -70,17 +72,17 @@ def cache_directory():
 
 def build():
     """Returns the directory with the control plane's programs. Builds missing ones."""
-    return build_of(MODULE, PROGRAMS, ASSETS, "the control plane's programs", "about ten minutes on two cores")
+    return build_of(MODULE, PROGRAMS, ASSETS, "the control plane's programs", "about six minutes on two cores")
 
 
 def build_helm():
     """Returns the path of helm. Builds it if it is missing."""
-    return build_of(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
+    return build_of(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "a minute after the control plane") / "helm"
 
 
 def build_kueue():
     """Returns the directory with Kueue's manager and its manifests. Builds it if it is missing."""
-    return build_of(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about five minutes on two cores")
+    return build_of(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about two minutes after the control plane")
 
 
 def build_coscheduling():
@@ -98,7 +100,7 @@ def build_yunikorn():
 
 def build_trainer():
     """Returns the directory with Kubeflow Trainer's manager, in the version that Kueue uses, and its manifests. Builds it if missing."""
-    return build_of(KUEUE_MODULE, TRAINER, TRAINER_ASSETS, "Kubeflow Trainer", "a minute after Kueue")
+    return build_of(KUEUE_MODULE, TRAINER, TRAINER_ASSETS, "Kubeflow Trainer", "a few seconds after Kueue")
 
 
 def build_struct_tags():
