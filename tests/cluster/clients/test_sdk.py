@@ -46,6 +46,10 @@ def train_a_model(rate, epochs=1):
     print(f"training at {rate} for {epochs}")
 
 
+def events_of_job(client, name):
+    return [event for event in client.get_job_events(name) if event.involved_object_kind == "TrainJob"]
+
+
 def test_it_finds_the_control_plane_without_a_warning(kubeconfig, signalbox, namespace, caplog):
     with caplog.at_level(logging.WARNING):
         TrainerClient(KubernetesBackendConfig(config_file=str(kubeconfig), namespace=namespace))
@@ -145,17 +149,16 @@ def test_a_failure_and_a_deadline_are_reported(client, rest):
         assert client.wait_for_job_status(name, {"Failed"}, timeout=90, polling_interval=1).status == "Failed"
     with pytest.raises(RuntimeError, match="is Failed"):
         client.wait_for_job_status(late, timeout=60, polling_interval=1)
-    about_the_job = [event for event in client.get_job_events(late) if event.involved_object_kind == "TrainJob"]
-    assert "DeadlineExceeded" in {event.reason for event in about_the_job}
-    for event in about_the_job:
+    wait_for("the event, written after the status", lambda: "DeadlineExceeded" in {event.reason for event in events_of_job(client, late)})
+    for event in events_of_job(client, late):
         assert event.message and event.event_time
 
 
 def test_events_of_a_job_are_listed_in_their_order(client):
     name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE))
     client.wait_for_job_status(name, timeout=60, polling_interval=1)
-    ours = [event.reason for event in client.get_job_events(name) if event.involved_object_kind == "TrainJob"]
-    assert ours == ["JobsCreationSucceeded", "AllJobsCompleted"]
+    wait_for("both events in their order", lambda: [event.reason for event in events_of_job(client, name)] == [
+        "JobsCreationSucceeded", "AllJobsCompleted"])
 
 
 def test_a_running_job_shows_as_created(client):

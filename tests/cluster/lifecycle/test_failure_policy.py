@@ -105,6 +105,11 @@ def until_counted(rest, name, want):
     wait_for(f"{name} to have restarted {want} times", lambda: counters(rest, name) == want)
 
 
+def until_noted(rest, name, want):
+    """Waits for exactly these restarts in the job's events, which are written after its status."""
+    wait_for("the events", lambda: {event["note"].partition(":")[0] for event in events(rest, name, "TrainJobRestarted")} == want)
+
+
 def failed(rest, name, reason):
     return true_conditions(until(rest, name, "Failed", reason))["Failed"]
 
@@ -221,8 +226,7 @@ def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_ow
         until_counted(rest, "tainted", (2, 0))
     former = fail(rest, "tainted", former=former)
     until_counted(rest, "tainted", (3, 1))
-    notes = {event["note"].partition(":")[0] for event in events(rest, "tainted", "TrainJobRestarted")}
-    assert notes == {"restart 1, 0 of 1 counted", "restart 2, 0 of 1 counted", "restart 3, 1 of 1 counted"}
+    until_noted(rest, "tainted", {"restart 1, 0 of 1 counted", "restart 2, 0 of 1 counted", "restart 3, 1 of 1 counted"})
     assert measured(signalbox) == [counted + 1, uncounted + 2]
     fail(rest, "tainted", former=former)
     failed(rest, "tainted", "ReachedMaxRestarts")
@@ -301,8 +305,7 @@ def test_restarts_by_a_template_s_own_policy_are_counted_over_its_job_sets(signa
     resume(rest, "itself")
     former = fail(rest, "itself", 1, former)
     until_counted(rest, "itself", (3, 2))
-    wait_for("the events", lambda: {event["note"].partition(":")[0] for event in events(rest, "itself", "TrainJobRestarted")} == {
-        "restart 1, 0 of 1 counted", "restart 2, 1 of 1 counted", "restart 3, 2 of 2 counted"})
+    until_noted(rest, "itself", {"restart 1, 0 of 1 counted", "restart 2, 1 of 1 counted", "restart 3, 2 of 2 counted"})
     end_pods(rest)
     fail(rest, "itself", 1, former)
     failed(rest, "itself", "ReachedMaxRestarts")

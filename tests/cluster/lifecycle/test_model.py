@@ -90,8 +90,6 @@ class Side:
             return self._watched(step)
         kind, name = step["of"].split("/")
         method, how, _ = (step["do"] + "  ").split(" ", 2)
-        if "$version" in json.dumps(step.get("body")):
-            self._read_again(kind, name)
         body = self._filled(copy.deepcopy(step.get("body")), f"{kind}/{name}")
         target = path_of(kind, NAMESPACE, None if method == "POST" else name)
         target += "/status" if step.get("status") else ""
@@ -108,12 +106,6 @@ class Side:
         if seen[0] != 200:
             return {**outcome, "gone": True}
         return {**outcome, **self._digest(f"{kind}/{name}", seen[1])}
-
-    def _read_again(self, kind, name):
-        """JobSet's controller may have written a status since the last step."""
-        code, answer = self._server.send("GET", path_of(kind, NAMESPACE, name), None, "application/json")
-        if code == 200:
-            self._known[f"{kind}/{name}"]["version"] = answer["metadata"]["resourceVersion"]
 
     def _looks(self, wanted):
         found = {}
