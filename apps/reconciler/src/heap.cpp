@@ -1,12 +1,11 @@
 #include "heap.hpp"
 
-#include <link.h>
 #include <malloc.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <optional>
 #include <utility>
+
+#include "net/process/program_pages.hpp"
 
 namespace reconciler {
 namespace {
@@ -18,21 +17,6 @@ constexpr std::chrono::seconds calm{5};
 // malloc would raise the limit after the first long answer, and then mix such blocks with long-lived ones.
 constexpr int pages_of_their_own = 128 * 1024;
 constexpr std::uint64_t objects_worth_a_trim = 100;
-
-// Code and constants of the start, most of which run once: parsers of options and certificates, the tables of
-// OpenSSL's algorithms. Read-only segments are never written, so nothing can be lost.
-int unmap_unused(dl_phdr_info* file, std::size_t, void*) {
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    for (int i = 0; i < file->dlpi_phnum; ++i) {
-        const auto& segment = file->dlpi_phdr[i];
-        if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W)) continue;
-        const std::uintptr_t begin = (file->dlpi_addr + segment.p_vaddr) & ~(page - 1);
-        const std::uintptr_t end = file->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-        // Advice only: on an error the pages stay in memory.
-        (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-    }
-    return 0;
-}
 
 }  // namespace
 
@@ -61,9 +45,7 @@ std::uint64_t heap_work(std::uint64_t reconciles, std::uint64_t objects_brought)
 
 void give_memory_back() {
     malloc_trim(0);
-    give_program_back();
+    net::give_program_back();
 }
-
-void give_program_back() { dl_iterate_phdr(unmap_unused, nullptr); }
 
 }  // namespace reconciler

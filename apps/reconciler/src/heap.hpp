@@ -20,10 +20,7 @@ net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t(
 /// standby is trimmed after a list or many changes, but not for each single change.
 std::uint64_t heap_work(std::uint64_t reconciles, std::uint64_t objects_brought);
 
-/// Returns the heap's free pages to the system, and those of give_program_back().
+/// Returns the heap's free pages to the system, and those of net::give_program_back().
 void give_memory_back();
-
-/// Returns the pages of our program files. Pages that are used again come from the page cache.
-void give_program_back();
 
 }  // namespace reconciler

@@ -10,6 +10,7 @@
 #include "kube/manager/clock_watch.hpp"
 #include "kube/manager/leader_only.hpp"
 #include "kube/manager/manager.hpp"
+#include "net/process/program_pages.hpp"
 #include "runtime/plugin.hpp"
 
 namespace reconciler {
@@ -132,7 +133,7 @@ void Process::watch() {
     if (settings_.leader_elect)
         manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_, [this] {
             // Before the work takes memory, that of the start goes.
-            if (leading()) give_program_back();
+            if (leading()) net::give_program_back();
             controller_->notify();
         });
     manager_.metrics().read_gauge("signalbox_leader",
@@ -191,6 +192,7 @@ api::Result<> run(const Settings& settings) {
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
     keep_heap_small();
+    net::map_program_in_small_pieces();
     return Process(settings, *config).run(*config);
 }
 

@@ -6,6 +6,7 @@
 #include "admission/runtime_informer.hpp"
 #include "admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
+#include "net/process/program_pages.hpp"
 #include "net/process/timer.hpp"
 #include "progress_server.hpp"
 #include "runtime/plugin.hpp"
@@ -190,6 +191,7 @@ api::Result<> run(const Settings& settings) {
     const auto config =
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
+    net::map_program_in_small_pieces();
     if (!settings.services.admission) return run_progress(settings, *config);
     auto certificate = AdmissionCertificate::open(settings);
     if (!certificate) return certificate.error();

@@ -1,12 +1,10 @@
 #include "heap.hpp"
 
-#include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
-#include <fstream>
 
 #include "kube/client/api_server.hpp"
 #include "support/virtual_clock.hpp"
@@ -86,24 +84,4 @@ TEST_CASE("slow changes do not return memory again and again") {
         fixture.clock.run_for(10s);
     }
     CHECK(fixture.trims <= 1 + 360 / 100);
-}
-
-TEST_CASE("returned pages of the program read the same when they are used again") {
-    static const char constant[] = "neither code nor constants are lost";
-    const std::string before = constant;
-    const auto resident = [] {
-        std::ifstream status("/proc/self/status");
-        std::string word;
-        long kib = 0;
-        while (status >> word)
-            if (word == "RssFile:") status >> kib;
-        return kib;
-    };
-    const long all = resident();
-    reconciler::give_memory_back();
-    CHECK(resident() < all);
-    CHECK(before == constant);
-    std::vector<std::string> lines = {"b", "a"};
-    std::sort(lines.begin(), lines.end());
-    CHECK(lines.front() == "a");
 }
