@@ -144,18 +144,12 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
             }
         }
         if (look_live) {
-            auto live = co_await live_view(server_, runtime_reads_, key, needed, now_(),
-                                           may_change_job_set(decision));
-            if (live) {
-                const auto availability = view.observed.availability;
-                view = std::move(*live);
-                view.observed.retry_state = retry_state;
-                view.observed.progress_watch = progress_.watch;
-                view.observed.availability = availability;
+            const auto failed = co_await look_live_at(view, key, needed, may_change_job_set(decision));
+            if (!failed) {
                 unreadable = co_await look_up_policy(server_, view);
                 continue;
             }
-            outcome.result = lifecycle::ReadFailed{"TrainJob " + to_string(key), live.error()};
+            outcome.result = lifecycle::ReadFailed{"TrainJob " + to_string(key), *failed};
         }
         ReconcileResult report;
         const bool again = co_await conclude(view, decision, outcome, written, report);
@@ -165,6 +159,18 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         if (expires_by_caches && !expires) hold(*view.observed.job, report);
         co_return report;
     }
+}
+
+// Reads the view again, that much of it from the API server. Returns the failed read; then the view stays.
+kube::Task<std::optional<api::Error>> Reconciler::look_live_at(View& view, const api::ObjectKey& key,
+                                                               lifecycle::Live needed, bool for_change) {
+    auto live = co_await live_view(server_, runtime_reads_, key, needed, now_(), for_change);
+    if (!live) co_return live.error();
+    live->observed.retry_state = view.observed.retry_state;
+    live->observed.progress_watch = view.observed.progress_watch;
+    live->observed.availability = view.observed.availability;
+    view = std::move(*live);
+    co_return std::nullopt;
 }
 
 // Concludes and writes the status. Returns whether to decide again, which a stored transition asks for; then

@@ -21,6 +21,8 @@ using lifecycle::JobSetAction;
 using lifecycle::Outcome;
 using lifecycle::WriteFailed;
 
+kube::Task<Outcome> nothing_to_do() { co_return Outcome(); }
+
 std::string job_set_named(const api::ObjectKey& key) { return "JobSet " + to_string(key); }
 
 // The inputs of a build besides the TrainJob.
@@ -95,6 +97,11 @@ Outcome kept_without(StepFailure why) {
     return kept_job_set("a new one cannot be built: " + text_of(why), false);
 }
 
+kube::Task<Outcome> write_job_set(JobSetWriter& job_set, JobSetAction action, const runtime::Built& built,
+                                  const NeededObjects& found) {
+    return action == JobSetAction::create ? job_set.create(built, found) : job_set.change(built, found);
+}
+
 bool has_same_size(const runtime::Built& one, const runtime::Built& other) {
     const auto template_of = [](const runtime::Built& built) {
         return runtime::fixed_part(built.objects.back().object["spec"]);
@@ -111,11 +118,13 @@ kube::Task<Outcome> Writer::act(const lifecycle::Decision& decision) {
     co_return outcome;
 }
 
+// A function, not a coroutine, as run() and write(): the frame of a coroutine has room for each outcome that
+// it can await, and 64 reconciles have one at the same time.
 kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
-    if (const auto* step = std::get_if<lifecycle::CleanUp>(&decision)) co_return co_await clean_up(*step);
-    if (std::holds_alternative<lifecycle::Expire>(decision)) co_return co_await expire();
-    if (const auto* step = std::get_if<lifecycle::Run>(&decision)) co_return co_await run(*step);
-    co_return Outcome();
+    if (const auto* step = std::get_if<lifecycle::CleanUp>(&decision)) return clean_up(*step);
+    if (std::holds_alternative<lifecycle::Expire>(decision)) return expire();
+    if (const auto* step = std::get_if<lifecycle::Run>(&decision)) return run(*step);
+    return nothing_to_do();
 }
 
 kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
@@ -139,6 +148,11 @@ kube::Task<Outcome> Writer::expire() {
 }
 
 kube::Task<Outcome> Writer::run(lifecycle::Run step) {
+    const bool only_writes = step.build && !step.suspend_job_set && !step.verifies && !step.resizes;
+    return only_writes ? write(step) : run_in_steps(step);
+}
+
+kube::Task<Outcome> Writer::run_in_steps(lifecycle::Run step) {
     if (step.suspend_job_set) {
         Outcome suspended = co_await suspend_job_set(server_, view_, written_);
         if (!std::holds_alternative<Done>(suspended.result)) co_return suspended;
@@ -159,11 +173,11 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
 }
 
 kube::Task<Outcome> Writer::write(lifecycle::Run step) {
-    if (!has_something_to_write(step.job_set)) {
-        if (step.adopts) co_return co_await adopt(step.runtime);
-        co_return Outcome();
-    }
+    if (has_something_to_write(step.job_set)) return build_and_write(step);
+    return step.adopts ? adopt(step.runtime) : nothing_to_do();
+}
 
+kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     const auto& live = view_.observed.job_set;
     std::optional<api::TrainJob> of_former_size;
     if (step.job_set == JobSetAction::leave && lifecycle::has_former_size(view_.observed))
@@ -206,9 +220,11 @@ kube::Task<Outcome> Writer::write(lifecycle::Run step) {
             break;
         case JobSetAction::wait_until_gone: break;
         case JobSetAction::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
-        case JobSetAction::create: applied = co_await job_set.create(built, found); break;
+        case JobSetAction::create:
         case JobSetAction::update:
-        case JobSetAction::resume: applied = co_await job_set.change(built, found); break;
+        case JobSetAction::resume:
+            applied = co_await write_job_set(job_set, step.job_set, built, found);
+            break;
     }
     wants_live_view_ = job_set.wants_live_view();
     outcome.result = std::move(applied.result);

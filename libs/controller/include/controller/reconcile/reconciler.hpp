@@ -60,6 +60,8 @@ private:
     kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
                                                                  lifecycle::Outcome& outcome);
     kube::Task<std::optional<lifecycle::ReadFailed>> look_up_availability(View& view);
+    kube::Task<std::optional<api::Error>> look_live_at(View& view, const api::ObjectKey& key,
+                                                       lifecycle::Live needed, bool for_change);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
                               const lifecycle::Outcome& outcome, WrittenVersions& written,
                               ReconcileResult& report);

@@ -27,7 +27,9 @@ private:
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
     kube::Task<lifecycle::Outcome> expire();
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
+    kube::Task<lifecycle::Outcome> run_in_steps(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> write(lifecycle::Run step);
+    kube::Task<lifecycle::Outcome> build_and_write(lifecycle::Run step);
     bool has_something_to_write(lifecycle::JobSetAction step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
     kube::Task<lifecycle::Outcome> verify(lifecycle::RuntimeSource source);
