@@ -278,11 +278,18 @@ def pages_of_programs(program):
     return int(re.search(r"RssFile:\s*(\d+) kB", pathlib.Path(f"/proc/{program.pid}/status").read_text()).group(1))
 
 
+def pieces_of_program(program):
+    """Returns the number of mappings of its executable file: a linker makes about five."""
+    maps = pathlib.Path(f"/proc/{program.pid}/maps").read_text()
+    return maps.count(os.readlink(f"/proc/{program.pid}/exe"))
+
+
 def test_a_standby_returns_memory_after_its_start_and_after_many_changes(rest, start):
     leader = start()
     wait_for("the lease", lambda: leader.leads())
     standby = start()
 
+    assert pieces_of_program(standby) > 100
     seen = []
 
     def has_pages():

@@ -11,7 +11,8 @@
 namespace net {
 namespace {
 
-// Smaller pieces save little more, and each piece takes about 200 bytes of the kernel's memory.
+// Smaller pieces save little more. Each takes about 200 bytes of the kernel's memory, 0.3 MiB in all, which
+// counts for the Pod, though not as resident memory of the process. Larger pages stay whole.
 constexpr std::uintptr_t piece = 8 * 1024;
 
 struct Range {
@@ -20,11 +21,12 @@ struct Range {
 };
 
 // All advice of this file is optional: on an error the pages stay as they are.
-void advise(const Range& range, int advice) {
-    (void)::madvise(reinterpret_cast<void*>(range.begin), range.end - range.begin, advice);
+bool advise(const Range& range, int advice) {
+    return ::madvise(reinterpret_cast<void*>(range.begin), range.end - range.begin, advice) == 0;
 }
 
-// Code and constants. These pages are never written, so nothing in them can be lost.
+// Code and constants. The program never writes to these pages, so nothing of its own can be lost. Breakpoints
+// that a debugger has set in them go with them.
 template <void (*Use)(const Range&)>
 int for_each_read_only_segment(dl_phdr_info* file, std::size_t, void*) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -38,11 +40,15 @@ int for_each_read_only_segment(dl_phdr_info* file, std::size_t, void*) {
 }
 
 // The kernel keeps neighbours with different flags as separate mappings, and maps no page around a fault in
-// another mapping. This flag leaves a page out of core dumps, where pages of files are left out anyway,
-// except for the first one of a file, which debuggers read.
+// another mapping. This flag leaves a page out of core dumps, which by default have no pages of files anyway,
+// except for the first one of each, which debuggers read. A process with as many mappings as the system
+// allows gets no more memory, so in that case the segment stays whole.
 void split(const Range& segment) {
-    for (std::uintptr_t at = segment.begin + piece; at < segment.end; at += 2 * piece)
-        advise({at, std::min(at + piece, segment.end)}, MADV_DONTDUMP);
+    for (std::uintptr_t at = segment.begin + piece; at < segment.end; at += 2 * piece) {
+        if (advise({at, std::min(at + piece, segment.end)}, MADV_DONTDUMP)) continue;
+        advise(segment, MADV_DODUMP);
+        return;
+    }
 }
 
 void give_back(const Range& segment) { advise(segment, MADV_DONTNEED); }
