@@ -86,7 +86,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
     co_return std::nullopt;
 }
 
-kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
+kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& runtimes, api::ObjectKey key,
                             lifecycle::Live what, api::Time now, bool for_change) {
     View view;
     view.live = what;

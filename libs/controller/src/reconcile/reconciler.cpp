@@ -57,7 +57,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const V
 // Stores the Lease of the server of reports in the view. Concurrent reconciles share its reads. Returns the
 // failed read, which affects only progress deadlines.
 kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availability(View& view) {
-    const auto lease = co_await runtime_reads_.read(server_, kube::resources::leases, progress_.lease);
+    const auto lease = co_await reads_.read(server_, kube::resources::leases, progress_.lease);
     if (!lease) co_return lifecycle::ReadFailed{"Lease " + to_string(progress_.lease), lease.error()};
     view.observed.availability = *lease ? lifecycle::availability_of(**lease) : lifecycle::Availability();
     co_return std::nullopt;
@@ -67,7 +67,7 @@ kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::Retry
                                             std::size_t allowed) {
     MeteredReads server(server_, allowed);
     Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_, progress_);
-    metered.runtime_reads_ = runtime_reads_;
+    metered.reads_ = reads_;
     WrittenVersions written;
     ReconcileResult report;
     try {
@@ -164,7 +164,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
 // Reads the view again, that much of it from the API server. Returns the failed read; then the view stays.
 kube::Task<std::optional<api::Error>> Reconciler::look_live_at(View& view, const api::ObjectKey& key,
                                                                lifecycle::Live needed, bool for_change) {
-    auto live = co_await live_view(server_, runtime_reads_, key, needed, now_(), for_change);
+    auto live = co_await live_view(server_, reads_, key, needed, now_(), for_change);
     if (!live) co_return live.error();
     live->observed.retry_state = view.observed.retry_state;
     live->observed.progress_watch = view.observed.progress_watch;

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "controller/cache/cache.hpp"
-#include "controller/reconcile/runtime_reads.hpp"
+#include "controller/reconcile/coalesced_reads.hpp"
 #include "kube/client/api_server.hpp"
 #include "lifecycle/decision.hpp"
 #include "lifecycle/observed.hpp"
@@ -34,7 +34,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 /// Returns the view of the API server: TrainJob, runtime and, if `what` includes it, the JobSet as they are
 /// now, without the TTL. A runtime that cannot be read is no failure: see View::runtime_unread. `now` is for
 /// lifecycle::first_resume(). `for_change`: fills View::job_set.
-kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
+kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& runtimes, api::ObjectKey key,
                             lifecycle::Live what, api::Time now, bool for_change);
 
 /// Returns the text of the newest Warning event about the start of the view's JobSet, or of a Job of the

@@ -6,7 +6,7 @@
 
 #include "controller/cache/cache.hpp"
 #include "controller/reconcile/progress_settings.hpp"
-#include "controller/reconcile/runtime_reads.hpp"
+#include "controller/reconcile/coalesced_reads.hpp"
 #include "controller/reconcile/writer.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "lifecycle/conclusion.hpp"
@@ -82,7 +82,7 @@ private:
     lifecycle::Options options_;
     BuildContext build_context_;
     ProgressSettings progress_;
-    RuntimeReads runtime_reads_ = {};
+    CoalescedReads reads_ = {};
 };
 
 }  // namespace controller

@@ -1,4 +1,4 @@
-#include "controller/reconcile/runtime_reads.hpp"
+#include "controller/reconcile/coalesced_reads.hpp"
 
 #include <map>
 #include <optional>
@@ -24,25 +24,25 @@ kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resour
 }
 
 /// One request, for all callers that came before it was sent.
-struct RuntimeReads::Reading {
+struct CoalescedReads::Reading {
     std::optional<api::Result<Tree>> answer = {};
     bool is_under_way = false;
 };
 
 /// The callers of one runtime.
-struct RuntimeReads::Line {
+struct CoalescedReads::Line {
     int readings = 0;  ///< under way
     std::shared_ptr<Reading> next = std::make_shared<Reading>();
     WaitList waiting = {};
     int callers = 0;  ///< in this line, those that read included
 };
 
-struct RuntimeReads::State {
+struct CoalescedReads::State {
     std::map<std::string, Line> lines = {};
 };
 
 /// A read of one of the callers. Its end notifies the waiting callers, also if the read is cut.
-class RuntimeReads::Turn {
+class CoalescedReads::Turn {
 public:
     Turn(Line& line, Reading& reading) : line_(line), reading_(reading) {
         ++line_.readings;
@@ -61,14 +61,14 @@ private:
     Reading& reading_;
 };
 
-RuntimeReads::RuntimeReads() : state_(std::make_shared<State>()) {}
+CoalescedReads::CoalescedReads() : state_(std::make_shared<State>()) {}
 
-kube::Async<RuntimeReads::Tree> RuntimeReads::read(kube::ApiServer& server, kube::Resource resource,
+kube::Async<CoalescedReads::Tree> CoalescedReads::read(kube::ApiServer& server, kube::Resource resource,
                                                    api::ObjectKey key) {
     return read_in_turn(state_, server, resource, std::move(key));
 }
 
-kube::Async<RuntimeReads::Tree> RuntimeReads::read_in_turn(std::shared_ptr<State> state,
+kube::Async<CoalescedReads::Tree> CoalescedReads::read_in_turn(std::shared_ptr<State> state,
                                                            kube::ApiServer& server, kube::Resource resource,
                                                            api::ObjectKey key) {
     // The last one to leave removes the line: users can name any number of runtimes that do not exist.

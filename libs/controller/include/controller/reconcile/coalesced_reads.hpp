@@ -19,12 +19,12 @@ inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 /// Coalesces live reads of a runtime, two in flight at most. A caller never gets the answer to a request that
 /// was sent before its call. An answer that is too large for one caller is not shared with the others. Thread
 /// rule: one thread.
-class RuntimeReads {
+class CoalescedReads {
 public:
     /// A runtime without managedFields; nullptr: it does not exist.
     using Tree = std::shared_ptr<const api::Json>;
 
-    RuntimeReads();
+    CoalescedReads();
 
     /// `server` must live until the coroutine ends; all callers must pass the same one.
     kube::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key);

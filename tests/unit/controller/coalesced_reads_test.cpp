@@ -1,4 +1,4 @@
-#include "controller/reconcile/runtime_reads.hpp"
+#include "controller/reconcile/coalesced_reads.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -44,7 +44,7 @@ struct Readers {
     asio::io_context context = {};
     VirtualClock clock{context};
     SlowServer server{clock};
-    controller::RuntimeReads runtimes = {};
+    controller::CoalescedReads runtimes = {};
     std::vector<std::string> answers = {};  ///< "READER: what it got", in order
 
     /// A reader that can be cancelled.
