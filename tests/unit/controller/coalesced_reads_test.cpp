@@ -3,6 +3,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <catch2/catch.hpp>
 
 #include "support/printers.hpp"
@@ -181,4 +182,23 @@ TEST_CASE("a caller that waits may be cut as well") {
     cut.emit(asio::cancellation_type::all);
     readers.clock.run_for(3s);
     CHECK(readers.answers == Answers{"first: 0", "second: 1", "fourth: 2"});
+}
+
+TEST_CASE("lists are shared by callers with the same target") {
+    Readers readers;
+    const auto list = [&](const std::string& reader_name, const std::string& target) {
+        const auto reader = [](Readers& self, std::string me, std::string what) -> kube::Task<> {
+            kube::Request request = {.target = std::move(what)};
+            const auto answer = co_await self.runtimes.read(self.server, std::move(request));
+            self.answers.push_back(
+                me + ": " + std::string((**answer)["metadata"]["resourceVersion"].as_string()));
+        };
+        asio::co_spawn(readers.context, reader(readers, reader_name, target), asio::detached);
+        readers.clock.run();
+    };
+    const std::string events = "/api/v1/namespaces/ns/events?fieldSelector=";
+    for (const char* reader_name : {"first", "second", "third", "fourth"}) list(reader_name, events + "one");
+    list("fifth", events + "another");
+    readers.clock.run_for(3s);
+    CHECK(readers.answers == Answers{"first: 0", "second: 1", "fifth: 2", "third: 3", "fourth: 3"});
 }

@@ -129,7 +129,7 @@ TEST_CASE("Stalled says that events cannot be read") {
     CHECK(life.message("Stalled") == "the events about it cannot be read: cannot list events");
 }
 
-TEST_CASE("events are read up to 256 KiB, and of a long one Stalled has the beginning") {
+TEST_CASE("events are read up to 512 KiB, and of a long one Stalled has the beginning") {
     Stalling life;
     std::vector<std::size_t> limits;
     life.server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
@@ -139,8 +139,43 @@ TEST_CASE("events are read up to 256 KiB, and of a long one Stalled has the begi
     };
     life.tell("a", life.this_job_set(), std::string(200'000, 'x'));
     life.look(30s);
-    CHECK(limits == std::vector<std::size_t>{256 * 1024});
+    CHECK(limits == std::vector<std::size_t>{512 * 1024});
     CHECK(life.message("Stalled") == std::string(32'768, 'x'));
+}
+
+TEST_CASE("the events are those of all JobSets of the namespace, so that its jobs can share a list") {
+    Stalling life;
+    std::vector<std::string> lists;
+    life.server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (kube::resource_of(request.target) == "events" && request.method == "GET")
+            lists.push_back(request.target);
+        return std::nullopt;
+    };
+    life.look(30s);
+    CHECK(lists ==
+          std::vector<std::string>{"/api/v1/namespaces/ns/events?limit=400&fieldSelector="
+                                   "involvedObject.kind%3DJobSet%2Ctype%3DWarning"});
+}
+
+TEST_CASE("where the namespace has too many events a job reads its own as well") {
+    Stalling life;
+    SECTION("too many for one list") {
+        for (int i = 0; i < 401; ++i)
+            life.tell("a" + std::to_string(i),
+                      Json::object({{"kind", "JobSet"}, {"name", "noisy"}, {"uid", "another"}}), "of another");
+    }
+    SECTION("too many bytes") {
+        life.server.watch_requests = [noted = life.server.watch_requests](
+                                         const kube::Request& request) -> std::optional<api::Error> {
+            noted(request);
+            if (request.target.find("limit=400") == std::string::npos) return std::nullopt;
+            return api::Error{.code = api::Errc::too_large, .message = "the answer is too large"};
+        };
+    }
+    life.tell("b", life.this_job_set(), "exceeded quota");
+    life.look(30s);
+    CHECK(life.reads == Reads{"jobsets.jobset.x-k8s.io", "events", "events"});
+    CHECK(life.message("Stalled") == "exceeded quota");
 }
 
 TEST_CASE("a cache that lags behind stalls no TrainJob") {

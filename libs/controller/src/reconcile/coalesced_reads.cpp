@@ -8,19 +8,24 @@
 namespace controller {
 namespace {
 
-// The most reads of the same runtime at a time. With only one, an answer that never comes would delay every
-// job of that runtime.
+// The most requests with the same target at a time. With only one, an answer that never comes would delay every
+// job that needs it.
 constexpr int readings_at_a_time = 2;
+
+// Returns the answer; nullopt if there is no such object.
+kube::Async<std::optional<api::Json>> ask(kube::ApiServer& server, kube::Request request,
+                                          api::JsonPaths omit) {
+    auto object = co_await kube::fetch(server, std::move(request), omit);
+    if (object) co_return std::move(*object);
+    if (object.error().code == api::Errc::not_found) co_return std::nullopt;
+    co_return object.error();
+}
 
 }  // namespace
 
 kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
                                            api::ObjectKey key, api::JsonPaths omit) {
-    kube::Request request = kube::get(resource, key);
-    auto object = co_await kube::fetch(server, std::move(request), omit);
-    if (object) co_return std::move(*object);
-    if (object.error().code == api::Errc::not_found) co_return std::nullopt;
-    co_return object.error();
+    return ask(server, kube::get(resource, key), omit);
 }
 
 /// One request, for all callers that came before it was sent.
@@ -29,7 +34,7 @@ struct CoalescedReads::Reading {
     bool is_under_way = false;
 };
 
-/// The callers of one runtime.
+/// The callers with one target.
 struct CoalescedReads::Line {
     int readings = 0;  ///< under way
     std::shared_ptr<Reading> next = std::make_shared<Reading>();
@@ -64,16 +69,20 @@ private:
 CoalescedReads::CoalescedReads() : state_(std::make_shared<State>()) {}
 
 kube::Async<CoalescedReads::Tree> CoalescedReads::read(kube::ApiServer& server, kube::Resource resource,
-                                                   api::ObjectKey key) {
-    return read_in_turn(state_, server, resource, std::move(key));
+                                                       api::ObjectKey key) {
+    return read_in_turn(state_, server, kube::get(resource, key));
+}
+
+kube::Async<CoalescedReads::Tree> CoalescedReads::read(kube::ApiServer& server, kube::Request request) {
+    return read_in_turn(state_, server, std::move(request));
 }
 
 kube::Async<CoalescedReads::Tree> CoalescedReads::read_in_turn(std::shared_ptr<State> state,
-                                                           kube::ApiServer& server, kube::Resource resource,
-                                                           api::ObjectKey key) {
+                                                               kube::ApiServer& server,
+                                                               kube::Request request) {
     // The last one to leave removes the line: users can name any number of runtimes that do not exist.
     struct Visit {
-        Visit(State& of, const std::string& path) : lines(of.lines), at(lines.try_emplace(path).first) {
+        Visit(State& of, const std::string& target) : lines(of.lines), at(lines.try_emplace(target).first) {
             ++at->second.callers;
         }
         ~Visit() {
@@ -85,8 +94,7 @@ kube::Async<CoalescedReads::Tree> CoalescedReads::read_in_turn(std::shared_ptr<S
         std::map<std::string, Line>::iterator at;
     };
 
-    const std::string path = kube::path(resource, key);
-    const Visit visit(*state, path);
+    const Visit visit(*state, request.target);
     Line& line = visit.at->second;
     const std::shared_ptr<Reading> reading = line.next;
     while (!reading->answer) {
@@ -96,7 +104,8 @@ kube::Async<CoalescedReads::Tree> CoalescedReads::read_in_turn(std::shared_ptr<S
         }
         const Turn turn(line, *reading);
         if (line.next == reading) line.next = std::make_shared<Reading>();
-        auto object = co_await controller::read(server, resource, key, managed_fields);
+        kube::Request attempt = request;
+        auto object = co_await ask(server, std::move(attempt), managed_fields);
         // Another caller may have room for what is too large for this one, so each of the others reads for
         // itself.
         if (!object && object.error().code == api::Errc::too_large) co_return object.error();

@@ -86,7 +86,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
     co_return std::nullopt;
 }
 
-kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& runtimes, api::ObjectKey key,
+kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api::ObjectKey key,
                             lifecycle::Live what, api::Time now, bool for_change) {
     View view;
     view.live = what;
@@ -96,7 +96,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& runtimes, a
     view.observed.job = api::take_train_job(std::move(**job));
     if (api::is_supported(view.observed.job->runtime_ref)) {
         const api::ObjectKey name = runtime_key(*view.observed.job);
-        const auto runtime = co_await runtimes.read(server, runtime_resource(*view.observed.job), name);
+        const auto runtime = co_await reads.read(server, runtime_resource(*view.observed.job), name);
         if (runtime)
             view.runtime = *runtime;
         else

@@ -139,8 +139,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
             look_live = view.live != lifecycle::Live::all;
             needed = lifecycle::Live::all;
             if (!look_live) {
-                const auto words = co_await start_events(server_, view, now_());
-                if (words) outcome.start_events = *words;
+                outcome.start_events = co_await start_events(server_, reads_, view, now_());
             }
         }
         if (look_live) {

@@ -8,15 +8,22 @@ namespace {
 
 using api::Json;
 
-// Enough events for a list, since repeated ones are one event.
-constexpr const char* most = "100";
-constexpr std::size_t most_bytes = 256 * 1024;
+// A list of events costs the API server a walk over all those of the namespace, whatever it selects. So jobs
+// of a namespace that ask at the same time share lists of all JobSets and of all Jobs. Only where such a list
+// is longer than this does each job ask for its own events as well, which are enough, since repeated ones are
+// one event.
+constexpr std::string_view most_shared = "400";
+constexpr std::size_t most_shared_bytes = 512 * 1024;
+constexpr std::string_view most_of_one = "100";
+constexpr std::size_t most_bytes_of_one = 256 * 1024;
 // The length of an RFC 3339 time without fractions of a second.
 constexpr std::size_t seconds_end = 19;
 
-kube::Request list_warnings(const std::string& ns, const std::string& about) {
-    kube::Request request = {.target = kube::path(kube::resources::events, {ns, ""}) + "?limit=" + most +
-                                       "&fieldSelector=" + kube::percent_encode(about + ",type=Warning")};
+kube::Request list_warnings(const std::string& ns, const std::string& about, std::string_view most,
+                            std::size_t most_bytes) {
+    kube::Request request = {.target = kube::path(kube::resources::events, {ns, ""}) + "?limit=" +
+                                       std::string(most) + "&fieldSelector=" +
+                                       kube::percent_encode(about + ",type=Warning")};
     request.max_answer = most_bytes;
     return request;
 }
@@ -44,51 +51,68 @@ bool says_why(const Json& event, const api::JobSet& job_set) {
     return job_set.lacks_pods.empty() ? reason == "JobCreationFailed" : reason.ends_with("CreationFailed");
 }
 
-// Events about the JobSet, or about Jobs whose name is the prefix and a number.
+// Events about the JobSet, or about the Jobs of the replicated job that lacks its Pods.
 struct Place {
-    std::string selector;
-    std::optional<std::string> job_prefix = {};  // none: about the JobSet; empty: about any selected Job
+    std::string shared_selector;          // has those of other JobSets, too
+    std::string own_selector;             // of Jobs, those of the first one
+    std::optional<std::string> jobs = {}; // the beginning of their names, before a number; none: the JobSet
 };
 
 bool is_at(const Place& place, const Json& event, const api::JobSet& job_set) {
-    if (!place.job_prefix) return says_why(event, job_set);
-    const std::string& prefix = *place.job_prefix;
-    const std::string_view name = event["involvedObject"]["name"].as_string();
-    return name.starts_with(prefix) &&
-           (prefix.empty() || name.find_first_not_of("0123456789", prefix.size()) == name.npos);
+    const Json& object = event["involvedObject"];
+    if (!place.jobs) return object["uid"].as_string() == job_set.meta.uid && says_why(event, job_set);
+    const std::string_view name = object["name"].as_string();
+    return name.starts_with(*place.jobs) &&
+           name.find_first_not_of("0123456789", place.jobs->size()) == name.npos;
 }
 
 void look_through(const Json& events, const Place& place, const api::JobSet& job_set, Newest& newest) {
-    for (const Json& event : events.items())
+    for (const Json& event : events["items"].items())
         if (const std::string_view at = time_of(event); at >= newest.at && is_at(place, event, job_set))
-            newest = {std::string(at), (place.job_prefix ? "job " + job_set.lacks_pods + ": " : "") +
+            newest = {std::string(at), (place.jobs ? "job " + job_set.lacks_pods + ": " : "") +
                                            std::string(event["message"].as_string())};
 }
 
-// The first Job is asked for by its name: in a namespace without quota there may be more events of Jobs than
-// a list may have.
 std::vector<Place> places_of(const api::JobSet& job_set) {
-    std::vector<Place> places = {{"involvedObject.uid=" + job_set.meta.uid}};
+    std::vector<Place> places = {{"involvedObject.kind=JobSet", "involvedObject.uid=" + job_set.meta.uid}};
     if (job_set.replicated_jobs.empty() || job_set.lacks_pods.empty()) return places;
     const std::string jobs = job_set.meta.name + "-" + job_set.lacks_pods + "-";
-    places.push_back({"involvedObject.kind=Job,reason=FailedCreate,involvedObject.name=" + jobs + "0", ""});
-    places.push_back({"involvedObject.kind=Job,reason=FailedCreate", jobs});
+    const std::string refused = "involvedObject.kind=Job,reason=FailedCreate";
+    places.push_back({refused, refused + ",involvedObject.name=" + jobs + "0", jobs});
     return places;
+}
+
+bool is_complete(const Json& list) { return list["metadata"]["continue"].as_string().empty(); }
+
+// Returns why the events cannot be read; nullopt: they were looked through.
+kube::Task<std::optional<api::Error>> look_at(kube::ApiServer& server, CoalescedReads& reads,
+                                              const Place& place, const api::JobSet& job_set,
+                                              Newest& newest) {
+    kube::Request of_all =
+        list_warnings(job_set.meta.ns, place.shared_selector, most_shared, most_shared_bytes);
+    const auto shared = co_await reads.read(server, std::move(of_all));
+    if (!shared && shared.error().code != api::Errc::too_large) co_return shared.error();
+    if (shared && *shared) {
+        look_through(**shared, place, job_set, newest);
+        if (is_complete(**shared)) co_return std::nullopt;
+    }
+    kube::Request of_one =
+        list_warnings(job_set.meta.ns, place.own_selector, most_of_one, most_bytes_of_one);
+    const auto own = co_await kube::fetch(server, std::move(of_one));
+    if (!own) co_return own.error();
+    look_through(*own, place, job_set, newest);
+    co_return std::nullopt;
 }
 
 }  // namespace
 
-kube::Async<std::string> start_events(kube::ApiServer& server, const View& view, api::Time now) {
+kube::Task<std::string> start_events(kube::ApiServer& server, CoalescedReads& reads, const View& view,
+                                     api::Time now) {
     const api::JobSet& job_set = *view.observed.job_set;
     Newest newest = {api::format_time(lifecycle::events_since(view.observed, now)).substr(0, seconds_end)};
-    for (const Place& place : places_of(job_set)) {
-        const bool is_about_many = place.job_prefix && !place.job_prefix->empty();
-        if (is_about_many && !newest.note.empty()) break;
-        kube::Request request = list_warnings(job_set.meta.ns, place.selector);
-        const auto events = co_await kube::fetch(server, std::move(request));
-        if (!events) co_return std::string(lifecycle::events_unread) + api::describe(events.error());
-        look_through((*events)["items"], place, job_set, newest);
-    }
+    for (const Place& place : places_of(job_set))
+        if (const auto unread = co_await look_at(server, reads, place, job_set, newest))
+            co_return std::string(lifecycle::events_unread) + api::describe(*unread);
     co_return std::move(newest.note);
 }
 

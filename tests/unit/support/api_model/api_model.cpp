@@ -1,6 +1,7 @@
 #include "api_model.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "admission.hpp"
 #include "api/meta.hpp"
@@ -213,19 +214,29 @@ Reply ApiModel::get(const Target& target) const {
 }
 
 Reply ApiModel::list(const Target& target) const {
+    // As after a compaction of etcd, which ends a list of pages at any time.
+    if (target.query.contains("continue"))
+        return failure(410, "Expired", "The provided continue parameter is too old");
     Json items = Json::array();
     const auto selector = target.query.find("labelSelector");
     const auto fields = target.query.find("fieldSelector");
+    const auto limit = target.query.find("limit");
+    const std::size_t most = limit == target.query.end() ? std::numeric_limits<std::size_t>::max()
+                                                         : std::stoul(limit->second);
+    bool is_complete = true;
     for (const auto& [key, stored] : all(target.kind->resource)) {
         if (!target.key.ns.empty() && key.ns != target.key.ns) continue;
         if (fields != target.query.end() && !has_fields(stored.object, fields->second)) continue;
-        if (selector == target.query.end() || has_label(stored.object, selector->second))
-            items.push_back(stored.object);
+        if (selector != target.query.end() && !has_label(stored.object, selector->second)) continue;
+        is_complete = items.items().size() < most;
+        if (!is_complete) break;
+        items.push_back(stored.object);
     }
     Json answer = Json::object({{"apiVersion", target.kind->api_version},
                                 {"kind", std::string(target.kind->kind) + "List"},
                                 {"items", std::move(items)}});
     answer["metadata"]["resourceVersion"] = std::to_string(version_);
+    if (!is_complete) answer["metadata"]["continue"] = "the rest";
     return {.status = 200, .body = to_json(answer)};
 }
 

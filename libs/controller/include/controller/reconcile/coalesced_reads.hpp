@@ -16,18 +16,20 @@ kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resour
 inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
 inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 
-/// Coalesces live reads of a runtime, two in flight at most. A caller never gets the answer to a request that
-/// was sent before its call. An answer that is too large for one caller is not shared with the others. Thread
-/// rule: one thread.
+/// Coalesces live reads: callers that ask for the same at the same time share a request, two in flight at
+/// most. A caller never gets the answer to a request that was sent before its call. An answer that is too
+/// large for one caller is not shared with the others. Thread rule: one thread.
 class CoalescedReads {
 public:
-    /// A runtime without managedFields; nullptr: it does not exist.
+    /// An object or a list, without its managedFields; nullptr: there is none.
     using Tree = std::shared_ptr<const api::Json>;
 
     CoalescedReads();
 
     /// `server` must live until the coroutine ends; all callers must pass the same one.
     kube::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key);
+    /// The same for a GET with any target. Requests with equal targets must be equal.
+    kube::Async<Tree> read(kube::ApiServer& server, kube::Request request);
 
 private:
     struct Reading;
@@ -36,7 +38,7 @@ private:
     struct State;
 
     static kube::Async<Tree> read_in_turn(std::shared_ptr<State> state, kube::ApiServer& server,
-                                          kube::Resource resource, api::ObjectKey key);
+                                          kube::Request request);
 
     std::shared_ptr<State> state_;
 };
