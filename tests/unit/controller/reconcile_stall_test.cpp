@@ -1,4 +1,6 @@
 // What a JobSet that does not start makes the reconciler read, and say.
+#include <limits>
+
 #include "life.hpp"
 
 namespace controller {
@@ -19,12 +21,15 @@ struct Stalling : Life {
         look(0s);
         look(1s);
     }
-    ReconcileResult look(std::chrono::seconds later) {
+    ReconcileResult look(std::chrono::seconds later,
+                         std::size_t allowed = std::numeric_limits<std::size_t>::max()) {
         server.now += later;
         reads.clear();
         server.show(cache);
         ReconcileResult report;
-        const auto run = [&]() -> kube::Task<> { report = co_await reconciler.run(key, retry_state); };
+        const auto run = [&]() -> kube::Task<> {
+            report = co_await reconciler.run(key, retry_state, allowed);
+        };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();
@@ -152,23 +157,23 @@ TEST_CASE("the events are those of all JobSets of the namespace, so that its job
         return std::nullopt;
     };
     life.look(30s);
-    CHECK(lists ==
-          std::vector<std::string>{"/api/v1/namespaces/ns/events?limit=400&fieldSelector="
-                                   "involvedObject.kind%3DJobSet%2Ctype%3DWarning"});
+    CHECK(lists == std::vector<std::string>{"/api/v1/namespaces/ns/events?limit=200&fieldSelector="
+                                            "involvedObject.kind%3DJobSet%2Ctype%3DWarning"});
 }
 
 TEST_CASE("where the namespace has too many events a job reads its own as well") {
     Stalling life;
     SECTION("too many for one list") {
-        for (int i = 0; i < 401; ++i)
+        for (int i = 0; i < 201; ++i)
             life.tell("a" + std::to_string(i),
-                      Json::object({{"kind", "JobSet"}, {"name", "noisy"}, {"uid", "another"}}), "of another");
+                      Json::object({{"kind", "JobSet"}, {"name", "noisy"}, {"uid", "another"}}),
+                      "of another");
     }
     SECTION("too many bytes") {
-        life.server.watch_requests = [noted = life.server.watch_requests](
-                                         const kube::Request& request) -> std::optional<api::Error> {
+        life.server.watch_requests =
+            [noted = life.server.watch_requests](const kube::Request& request) -> std::optional<api::Error> {
             noted(request);
-            if (request.target.find("limit=400") == std::string::npos) return std::nullopt;
+            if (request.target.find("limit=200") == std::string::npos) return std::nullopt;
             return api::Error{.code = api::Errc::too_large, .message = "the answer is too large"};
         };
     }
@@ -176,6 +181,30 @@ TEST_CASE("where the namespace has too many events a job reads its own as well")
     life.look(30s);
     CHECK(life.reads == Reads{"jobsets.jobset.x-k8s.io", "events", "events"});
     CHECK(life.message("Stalled") == "exceeded quota");
+}
+
+TEST_CASE("the events of other JobSets do not count as what a reconcile reads") {
+    Stalling life;
+    for (int i = 0; i < 100; ++i)
+        life.tell("a" + std::to_string(i),
+                  Json::object({{"kind", "JobSet"}, {"name", "noisy"}, {"uid", "another"}}),
+                  std::string(1000, 'x'));
+    life.tell("b", life.this_job_set(), "exceeded quota");
+    CHECK_FALSE(life.look(30s, 32 * 1024).wants_more);
+    CHECK(life.message("Stalled") == "exceeded quota");
+}
+
+TEST_CASE("where a namespace has too many events of Jobs the first Job is asked about by its name") {
+    Stalling life;
+    life.set_counts(Json::object({{"name", "node"}}));
+    life.look(1s);
+    for (int i = 0; i < 201; ++i)
+        life.tell("a" + std::to_string(i), Json::object({{"kind", "Job"}, {"name", "noisy-0"}}),
+                  "of another");
+    life.tell("b", Json::object({{"kind", "Job"}, {"name", "job-node-0"}}), "exceeded quota");
+    life.look(30s);
+    CHECK(life.reads == Reads{"jobsets.jobset.x-k8s.io", "events", "events", "events"});
+    CHECK(life.message("Stalled") == "job node: exceeded quota");
 }
 
 TEST_CASE("a cache that lags behind stalls no TrainJob") {

@@ -68,6 +68,7 @@ kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::Retry
     MeteredReads server(server_, allowed);
     Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_, progress_);
     metered.reads_ = reads_;
+    metered.start_events_ = start_events_;
     WrittenVersions written;
     ReconcileResult report;
     try {
@@ -139,7 +140,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
             look_live = view.live != lifecycle::Live::all;
             needed = lifecycle::Live::all;
             if (!look_live) {
-                outcome.start_events = co_await start_events(server_, reads_, view, now_());
+                outcome.start_events = co_await start_events_.newest(server_, view, now_());
             }
         }
         if (look_live) {

@@ -1,4 +1,4 @@
-#include "controller/reconcile/observe.hpp"
+#include "controller/reconcile/start_events.hpp"
 
 #include "kube/client/request.hpp"
 #include "lifecycle/stall.hpp"
@@ -8,22 +8,23 @@ namespace {
 
 using api::Json;
 
-// A list of events costs the API server a walk over all those of the namespace, whatever it selects. So jobs
-// of a namespace that ask at the same time share lists of all JobSets and of all Jobs. Only where such a list
-// is longer than this does each job ask for its own events as well, which are enough, since repeated ones are
-// one event.
-constexpr std::string_view most_shared = "400";
+// An event has up to 1.5 KB with usual texts. Repeated events are one event, so a JobSet has few.
+constexpr std::string_view most_shared = "200";
 constexpr std::size_t most_shared_bytes = 512 * 1024;
 constexpr std::string_view most_of_one = "100";
 constexpr std::size_t most_bytes_of_one = 256 * 1024;
+// One list per target at a time: a walk over many events is what they shall share.
+constexpr ReadLimits limits_of_shared = {.of_one_target = 1, .in_all = 4, .shares_too_large = true};
+constexpr std::string_view managed_fields_of_items[] = {"items", "[]", "metadata", "managedFields"};
+constexpr api::JsonPath unused[] = {managed_fields_of_items};
 // The length of an RFC 3339 time without fractions of a second.
 constexpr std::size_t seconds_end = 19;
 
 kube::Request list_warnings(const std::string& ns, const std::string& about, std::string_view most,
                             std::size_t most_bytes) {
-    kube::Request request = {.target = kube::path(kube::resources::events, {ns, ""}) + "?limit=" +
-                                       std::string(most) + "&fieldSelector=" +
-                                       kube::percent_encode(about + ",type=Warning")};
+    kube::Request request = {.target = kube::path(kube::resources::events, {ns, ""}) +
+                                       "?limit=" + std::string(most) +
+                                       "&fieldSelector=" + kube::percent_encode(about + ",type=Warning")};
     request.max_answer = most_bytes;
     return request;
 }
@@ -53,9 +54,9 @@ bool says_why(const Json& event, const api::JobSet& job_set) {
 
 // Events about the JobSet, or about the Jobs of the replicated job that lacks its Pods.
 struct Place {
-    std::string shared_selector;          // has those of other JobSets, too
-    std::string own_selector;             // of Jobs, those of the first one
-    std::optional<std::string> jobs = {}; // the beginning of their names, before a number; none: the JobSet
+    std::string shared_selector;           // has those of other JobSets, too
+    std::string own_selector;              // of Jobs, those of the first one
+    std::optional<std::string> jobs = {};  // the beginning of their names, before a number; none: the JobSet
 };
 
 bool is_at(const Place& place, const Json& event, const api::JobSet& job_set) {
@@ -82,37 +83,47 @@ std::vector<Place> places_of(const api::JobSet& job_set) {
     return places;
 }
 
-bool is_complete(const Json& list) { return list["metadata"]["continue"].as_string().empty(); }
-
-// Returns why the events cannot be read; nullopt: they were looked through.
-kube::Task<std::optional<api::Error>> look_at(kube::ApiServer& server, CoalescedReads& reads,
-                                              const Place& place, const api::JobSet& job_set,
-                                              Newest& newest) {
-    kube::Request of_all =
+// Returns whether the list that was looked through has all events.
+kube::Async<bool> look_at_shared(kube::ApiServer& server, CoalescedReads& lists, const Place& place,
+                                 const api::JobSet& job_set, Newest& newest) {
+    kube::Request request =
         list_warnings(job_set.meta.ns, place.shared_selector, most_shared, most_shared_bytes);
-    const auto shared = co_await reads.read(server, std::move(of_all));
-    if (!shared && shared.error().code != api::Errc::too_large) co_return shared.error();
-    if (shared && *shared) {
-        look_through(**shared, place, job_set, newest);
-        if (is_complete(**shared)) co_return std::nullopt;
-    }
-    kube::Request of_one =
+    const auto list = co_await lists.read(server, std::move(request), unused);
+    if (!list && list.error().code == api::Errc::too_large) co_return false;
+    if (!list) co_return list.error();
+    if (!*list) co_return true;
+    look_through(**list, place, job_set, newest);
+    co_return (**list)["metadata"]["continue"].as_string().empty();
+}
+
+kube::Async<> look_at_own(kube::ApiServer& server, const Place& place, const api::JobSet& job_set,
+                          Newest& newest) {
+    kube::Request request =
         list_warnings(job_set.meta.ns, place.own_selector, most_of_one, most_bytes_of_one);
-    const auto own = co_await kube::fetch(server, std::move(of_one));
-    if (!own) co_return own.error();
-    look_through(*own, place, job_set, newest);
-    co_return std::nullopt;
+    const auto list = co_await kube::fetch(server, std::move(request), unused);
+    if (!list) co_return list.error();
+    look_through(*list, place, job_set, newest);
+    co_return api::Result<>();
+}
+
+std::string unread(const api::Error& error) {
+    return std::string(lifecycle::events_unread) + api::describe(error);
 }
 
 }  // namespace
 
-kube::Task<std::string> start_events(kube::ApiServer& server, CoalescedReads& reads, const View& view,
-                                     api::Time now) {
+StartEvents::StartEvents(kube::ApiServer& server) : server_(&server), shared_(limits_of_shared) {}
+
+kube::Task<std::string> StartEvents::newest(kube::ApiServer& own, const View& view, api::Time now) {
     const api::JobSet& job_set = *view.observed.job_set;
     Newest newest = {api::format_time(lifecycle::events_since(view.observed, now)).substr(0, seconds_end)};
-    for (const Place& place : places_of(job_set))
-        if (const auto unread = co_await look_at(server, reads, place, job_set, newest))
-            co_return std::string(lifecycle::events_unread) + api::describe(*unread);
+    for (const Place& place : places_of(job_set)) {
+        const auto is_complete = co_await look_at_shared(*server_, shared_, place, job_set, newest);
+        if (!is_complete) co_return unread(is_complete.error());
+        if (*is_complete) continue;
+        const auto looked = co_await look_at_own(own, place, job_set, newest);
+        if (!looked) co_return unread(looked.error());
+    }
     co_return std::move(newest.note);
 }
 

@@ -214,15 +214,15 @@ Reply ApiModel::get(const Target& target) const {
 }
 
 Reply ApiModel::list(const Target& target) const {
-    // As after a compaction of etcd, which ends a list of pages at any time.
+    // The model keeps no pages. A real server may answer so at any time, since etcd forgets old versions.
     if (target.query.contains("continue"))
         return failure(410, "Expired", "The provided continue parameter is too old");
     Json items = Json::array();
     const auto selector = target.query.find("labelSelector");
     const auto fields = target.query.find("fieldSelector");
     const auto limit = target.query.find("limit");
-    const std::size_t most = limit == target.query.end() ? std::numeric_limits<std::size_t>::max()
-                                                         : std::stoul(limit->second);
+    const std::size_t most =
+        limit == target.query.end() ? std::numeric_limits<std::size_t>::max() : std::stoul(limit->second);
     bool is_complete = true;
     for (const auto& [key, stored] : all(target.kind->resource)) {
         if (!target.key.ns.empty() && key.ns != target.key.ns) continue;

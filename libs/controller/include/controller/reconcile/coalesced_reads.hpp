@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -16,20 +17,30 @@ kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resour
 inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
 inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 
-/// Coalesces live reads: callers that ask for the same at the same time share a request, two in flight at
-/// most. A caller never gets the answer to a request that was sent before its call. An answer that is too
-/// large for one caller is not shared with the others. Thread rule: one thread.
+/// How many requests CoalescedReads sends at a time, and which answers it shares.
+struct ReadLimits {
+    /// With the same target. With only one, an answer that never comes delays every caller.
+    int of_one_target = 2;
+    int in_all = std::numeric_limits<int>::max();
+    /// Whether all callers get an answer of `too_large`: only if none of them has room for more than others.
+    bool shares_too_large = false;
+};
+
+/// Coalesces live reads: callers that ask for the same at the same time share a request. A caller never gets
+/// the answer to a request that was sent before its call. Copies share requests and limits. Thread rule: one
+/// thread.
 class CoalescedReads {
 public:
-    /// An object or a list, without its managedFields; nullptr: there is none.
+    /// nullptr: there is no such object.
     using Tree = std::shared_ptr<const api::Json>;
 
-    CoalescedReads();
+    explicit CoalescedReads(ReadLimits limits = {});
 
-    /// `server` must live until the coroutine ends; all callers must pass the same one.
+    /// Reads an object without its managedFields. `server` must live until the coroutine ends; those of all
+    /// callers must lead to the same API server.
     kube::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key);
-    /// The same for a GET with any target. Requests with equal targets must be equal.
-    kube::Async<Tree> read(kube::ApiServer& server, kube::Request request);
+    /// The same for any GET; `omit` as in kube::fetch(). Requests with equal targets must be equal.
+    kube::Async<Tree> read(kube::ApiServer& server, kube::Request request, api::JsonPaths omit);
 
 private:
     struct Reading;
@@ -38,7 +49,7 @@ private:
     struct State;
 
     static kube::Async<Tree> read_in_turn(std::shared_ptr<State> state, kube::ApiServer& server,
-                                          kube::Request request);
+                                          kube::Request request, api::JsonPaths omit);
 
     std::shared_ptr<State> state_;
 };

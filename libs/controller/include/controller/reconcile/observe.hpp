@@ -37,12 +37,6 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api::ObjectKey key,
                             lifecycle::Live what, api::Time now, bool for_change);
 
-/// Returns the text of the newest Warning event about the start of the view's JobSet, or of a Job of the
-/// replicated job that lacks its Pods; "" if there is none. Restarts of the JobSet do not count. If the
-/// events cannot be read, the text says so.
-kube::Task<std::string> start_events(kube::ApiServer& server, CoalescedReads& reads, const View& view,
-                                     api::Time now);
-
 /// Returns the key of the ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);
 

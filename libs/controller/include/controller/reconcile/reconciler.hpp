@@ -5,8 +5,9 @@
 #include <optional>
 
 #include "controller/cache/cache.hpp"
-#include "controller/reconcile/progress_settings.hpp"
 #include "controller/reconcile/coalesced_reads.hpp"
+#include "controller/reconcile/progress_settings.hpp"
+#include "controller/reconcile/start_events.hpp"
 #include "controller/reconcile/writer.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "lifecycle/conclusion.hpp"
@@ -82,7 +83,8 @@ private:
     lifecycle::Options options_;
     BuildContext build_context_;
     ProgressSettings progress_;
-    CoalescedReads reads_ = {};
+    CoalescedReads reads_ = CoalescedReads();
+    StartEvents start_events_ = StartEvents(server_);
 };
 
 }  // namespace controller
