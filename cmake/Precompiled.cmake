@@ -1,7 +1,9 @@
-# Precompiles headers that many sources of the sanitized builds share, once per build: those of Asio and those of Catch2. The release
-# build does not use them.
+# Precompiles headers that many sources of the sanitized builds share, once per build: those of the standard library, of Asio and of
+# Catch2. The release build does not use them.
 #
-#   share_precompiled(target asio|catch2|asio_catch2)
+#   share_precompiled(target std|asio|catch2|asio_catch2)
+set(precompiled_of_std
+    <algorithm> <charconv> <chrono> <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <variant> <vector>)
 set(precompiled_of_asio
     <boost/asio/any_io_executor.hpp> <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp> <boost/asio/bind_cancellation_slot.hpp>
     <boost/asio/co_spawn.hpp> <boost/asio/detached.hpp> <boost/asio/experimental/awaitable_operators.hpp>
