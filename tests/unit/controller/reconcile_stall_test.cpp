@@ -8,7 +8,8 @@ namespace {
 
 struct Stalling : Life {
     lifecycle::RetryState retry_state = {};
-    std::vector<std::string> reads = {};  // of events and of the JobSet
+    std::vector<std::string> reads = {};    // of events and of the JobSet
+    std::vector<kube::Request> lists = {};  // those of events
 
     explicit Stalling(void (*prepare)(Json& runtime) = [](Json&) {}) {
         server.edit(cluster_training_runtimes, torch, prepare);
@@ -16,6 +17,7 @@ struct Stalling : Life {
             const std::string resource = kube::resource_of(request.target);
             if (request.method == "GET" && (resource == "events" || resource == "jobsets.jobset.x-k8s.io"))
                 reads.push_back(resource);
+            if (request.method == "GET" && resource == "events") lists.push_back(request);
             return std::nullopt;
         };
         look(0s);
@@ -25,6 +27,7 @@ struct Stalling : Life {
                          std::size_t allowed = std::numeric_limits<std::size_t>::max()) {
         server.now += later;
         reads.clear();
+        lists.clear();
         server.show(cache);
         ReconcileResult report;
         const auto run = [&]() -> kube::Task<> {
@@ -134,31 +137,32 @@ TEST_CASE("Stalled says that events cannot be read") {
     CHECK(life.message("Stalled") == "the events about it cannot be read: cannot list events");
 }
 
+TEST_CASE("Stalled says that the server knows no events") {
+    Stalling life;
+    life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (kube::resource_of(request.target) != "events") return std::nullopt;
+        return api::Error{.code = api::Errc::not_found, .message = "page not found", .http_status = 404};
+    };
+    life.look(30s);
+    CHECK(life.message("Stalled") == "the events about it cannot be read: page not found");
+}
+
 TEST_CASE("events are read up to 512 KiB, and of a long one Stalled has the beginning") {
     Stalling life;
-    std::vector<std::size_t> limits;
-    life.server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
-        if (kube::resource_of(request.target) == "events" && request.method == "GET")
-            limits.push_back(request.max_answer);
-        return std::nullopt;
-    };
     life.tell("a", life.this_job_set(), std::string(200'000, 'x'));
     life.look(30s);
-    CHECK(limits == std::vector<std::size_t>{512 * 1024});
+    REQUIRE(life.lists.size() == 1);
+    CHECK(life.lists.front().max_answer == 512 * 1024);
     CHECK(life.message("Stalled") == std::string(32'768, 'x'));
 }
 
 TEST_CASE("the events are those of all JobSets of the namespace, so that its jobs can share a list") {
     Stalling life;
-    std::vector<std::string> lists;
-    life.server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
-        if (kube::resource_of(request.target) == "events" && request.method == "GET")
-            lists.push_back(request.target);
-        return std::nullopt;
-    };
     life.look(30s);
-    CHECK(lists == std::vector<std::string>{"/api/v1/namespaces/ns/events?limit=200&fieldSelector="
-                                            "involvedObject.kind%3DJobSet%2Ctype%3DWarning"});
+    REQUIRE(life.lists.size() == 1);
+    CHECK(life.lists.front().target ==
+          "/api/v1/namespaces/ns/events?limit=200&fieldSelector="
+          "involvedObject.kind%3DJobSet%2Ctype%3DWarning");
 }
 
 TEST_CASE("where the namespace has too many events a job reads its own as well") {

@@ -91,7 +91,7 @@ kube::Async<bool> look_at_shared(kube::ApiServer& server, CoalescedReads& lists,
     const auto list = co_await lists.read(server, std::move(request), unused);
     if (!list && list.error().code == api::Errc::too_large) co_return false;
     if (!list) co_return list.error();
-    if (!*list) co_return true;
+    if (!*list) co_return false;  // the own list has the server's words
     look_through(**list, place, job_set, newest);
     co_return (**list)["metadata"]["continue"].as_string().empty();
 }
