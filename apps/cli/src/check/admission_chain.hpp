@@ -14,7 +14,7 @@ namespace cli {
 /// What becomes of unknown fields: the words and the meaning of kubectl's --validate.
 enum class FieldValidation { strict, warn, ignore };
 
-/// What an API server that asks our webhooks says to a request.
+/// What an API server with the webhooks of this project says to a request.
 struct AdmissionAnswer {
     /// The message of its Status, without the name of the webhook; empty: the object is stored.
     struct Refusal {
@@ -27,7 +27,7 @@ struct AdmissionAnswer {
     std::vector<std::string> warnings = {};
 };
 
-/// The way of an object into an API server: its schema, our webhooks as they are in production, in that
+/// The way of an object into an API server: its schema, the webhooks as they are in production, in that
 /// order. Reads what they look up from `server`, which must outlive it, like the pipeline. Thread rule: one
 /// thread.
 class OfflineAdmission {

@@ -77,7 +77,7 @@ FieldErrorExcerpt excerpt(FieldErrors errors);
 std::string describe(const FieldErrors& errors);
 
 /// One error of an object in the words of an API server: a cause of a Status. FieldError is the typed form,
-/// for rules of our own.
+/// for the rules of this project.
 struct StatusCause {
     std::string reason = {};   ///< "FieldValueTooLong"
     std::string field = {};    ///< "spec.trainer.numNodes"; `no_field` for the object itself

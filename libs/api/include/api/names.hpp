@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-/// Names in the API that we share with other programs, and the annotations for later reconciles. Source: the
+/// Names in the API that other programs use too, and the annotations for later reconciles. Source: the
 /// API of Kubeflow Trainer v2.3, JobSet 0.12.
 
 namespace api {
@@ -19,8 +19,8 @@ inline constexpr std::string_view cluster_training_runtime_kind = "ClusterTraini
 inline constexpr std::string_view managed_by_us = "trainer.kubeflow.org/trainjob-controller";
 /// The same of those whose status MultiKueue copies from a worker cluster.
 inline constexpr std::string_view managed_by_multikueue = "kueue.x-k8s.io/multikueue";
-/// The field manager of all our applies. It is the original's, so that fields which the original applied are
-/// removed when we stop sending them.
+/// The field manager of all applies of this controller. It is the original's, so that fields which the
+/// original applied are removed when this controller stops sending them.
 inline constexpr std::string_view field_manager = "trainer";
 
 /// Label of a Job template: the step of the TrainJob that it runs.
@@ -30,9 +30,9 @@ inline constexpr std::string_view ancestor_dataset_initializer = "dataset-initia
 inline constexpr std::string_view ancestor_model_initializer = "model-initializer";
 
 inline constexpr std::string_view applied_hash_annotation = "trainer.kubeflow.org/applied-hash";
-/// An annotation of a JobSet that another controller created, and that applies had suspended before we took
-/// it over. Such a JobSet may have run. The annotation stays as long as that controller's template does,
-/// since its Pods need its objects.
+/// An annotation of a JobSet that another controller created, and that applies had suspended before this
+/// controller took it over. Such a JobSet may have run. The annotation stays as long as the other
+/// controller's template does, since its Pods need its objects.
 inline constexpr std::string_view taken_over_annotation = "trainer.kubeflow.org/taken-over";
 /// An annotation of a JobSet: the restarts of the TrainJob's earlier JobSets, all and those that count
 /// ("3,1"). Absent if there were none.

@@ -21,7 +21,7 @@ struct RuntimeRef {
     bool operator==(const RuntimeRef&) const = default;
 };
 
-/// Returns whether the kind is one of our two runtime kinds.
+/// Returns whether the kind is one of the two runtime kinds.
 bool is_supported(const RuntimeRef& ref);
 
 /// One entry of `status.jobsStatus`: counts of child Jobs.

@@ -329,9 +329,9 @@ void Cache::enqueue_jobs_without_job_set(const std::string& partition) {
     });
 }
 
-// Enqueues suspended TrainJobs only, since only theirs is created again. Queues hold thousands of TrainJobs
-// back that need no such object, and lists of the kind come when an API server has restarted and is busy. If
-// the runtime is unknown, the reconcile decides.
+// Enqueues suspended TrainJobs only: the object is not created again for others. Queues hold thousands of
+// TrainJobs back that need no such object, and lists of the kind come when an API server has restarted and is
+// busy. If the runtime is unknown, the reconcile decides.
 void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& partition) {
     const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
     std::unordered_set<std::size_t> without;

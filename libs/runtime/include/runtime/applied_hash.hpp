@@ -18,8 +18,8 @@ api::Json with_applied_hash(api::Json object);
 /// - `nodes`: api::nodes_note() of its TrainJob; absent if it is empty.
 /// - `placement`: the node selectors and tolerations of its Pods as JSON: `{"<replicated job>":
 /// {"nodeSelector": {}, "tolerations": []}}`, without empty ones. Each of them is one field to server-side
-/// apply, whose managedFields lose our manager once another manager writes into it. Beyond 4 KiB the entries
-/// are replaced by hashes: api::entry_hash().
+/// apply, whose managedFields lose this controller's manager once another manager writes into it. Beyond
+/// 4 KiB the entries are replaced by hashes: api::entry_hash().
 api::Json with_applied_hash(api::Json job_set, std::string_view source, std::string_view nodes = {});
 
 /// Returns a hash of everything that the fixed_part() of a JobSet is built from: without the fields that may

@@ -105,7 +105,7 @@ ValidationResult validate_runtime(const api::Json& object, const api::Json& old_
 
 /// The writer of an object, for the interpretation of fields that it omits.
 struct Writer {
-    bool is_lossy = false;  ///< writes objects back from types that lack some of our fields
+    bool is_lossy = false;  ///< writes objects back from types that lack some fields of the API
     bool corrects = false;  ///< omitted fields are removed on purpose: the stored TrainJob may be corrected
     std::string_view field_manager = {};
 };

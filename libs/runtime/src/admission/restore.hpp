@@ -18,7 +18,7 @@ const merge::Type& patch_type();
 
 /// Returns whether `written` differs from `stored`, but in nothing that its writer can have meant. Both are
 /// objects of that type. Every writer may drop and add empty values where Go's encoder does, and write
-/// quantities in other words; a lossy one, whose types lack some of our fields, may also drop those.
+/// quantities in other words; a lossy one, whose types lack some fields of the API, may also drop those.
 bool only_lost_in_writing(const api::Json& stored, const api::Json& written, const merge::Type& type,
                           bool lossy);
 

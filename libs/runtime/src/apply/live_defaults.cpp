@@ -14,8 +14,8 @@ using api::Json;
 constexpr const char* immutable_fields[] = {"failurePolicy", "network", "startupPolicy", "successPolicy",
                                             "volumeClaimPolicies"};
 
-// Uses the stored value, but no member that we do not send: we would own it from then on. Lists in it are
-// atomic.
+// Uses the stored value, but no member that is not sent: this controller would own it from then on. Lists in
+// it are atomic.
 Json filled_in(const Json& field, const Json& stored) {
     if (!field.is_object() || !stored.is_object()) return stored;
     Json::Object::Members filled;

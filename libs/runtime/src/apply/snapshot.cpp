@@ -28,7 +28,8 @@ std::string_view group_of(std::string_view api_version) {
 constexpr std::size_t longest_yaml = 256 * 1024;
 constexpr std::size_t most_tokens = 200'000;
 
-// Reads a snapshot. Ours are JSON objects; those of Kubeflow Trainer are YAML maps in block style.
+// Reads a snapshot. Those of this controller are JSON objects; those of Kubeflow Trainer are YAML maps in
+// block style.
 api::Result<Json> parse(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     const bool is_json = first != text.npos && text[first] == '{';

@@ -49,7 +49,7 @@ std::string_view protocol_of(const Json& port) {
 
 // Sources of variables are copied unchanged, with one exception: `apiVersion: v1` of a field reference, which
 // the original omits. The API server's default is v1, so the Pods are the same. But in a JobSet that the
-// original applied we do not own such a field, and sending it would be a change.
+// original applied this controller does not own such a field, and sending it would be a change.
 Json without_default_version(Json entry) {
     Json* source = entry.find("valueFrom");
     Json* field = source ? source->find("fieldRef") : nullptr;

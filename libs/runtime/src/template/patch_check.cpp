@@ -25,7 +25,7 @@ struct Check {
 
 constexpr std::string_view own_prefix = "trainer.kubeflow.org/";
 
-// Refuses keys under our own prefix, which determine the roles of jobs.
+// Refuses keys under the prefix of the API's group, which determine the roles of jobs.
 void check_metadata(Check& check, const Json& metadata, const Place& patch) {
     for (const std::string_view map : {"labels", "annotations"})
         for (const auto& [key, value] : metadata[map].members())

@@ -23,8 +23,8 @@ enum class PatchCheck {
 };
 
 /// Adds errors for `spec.runtimePatches` of a TrainJob, given a runtime's template (shapes checked): names of
-/// jobs and containers that the runtime lacks, and keys with a meaning to us; at admission also keys that
-/// look like directives of a merge, and env of containers for which the TrainJob has other fields.
+/// jobs and containers that the runtime lacks, and keys with a meaning to this controller; at admission also
+/// keys that look like directives of a merge, and env of containers for which the TrainJob has other fields.
 api::FieldErrors check_patches(const api::Json& runtime, const api::Json& train_job_spec, PatchCheck purpose);
 
 }  // namespace runtime

@@ -10,13 +10,13 @@ namespace kube {
 struct DatedAnswer {
     std::string_view date = {};  ///< the header of that name
     SteadyTime came = {};
-    MicroTime wall = {};  ///< our wall clock at the arrival of the answer
+    MicroTime wall = {};  ///< this process's wall clock at the arrival of the answer
     SteadyTime::duration round_trip = {};
 };
 
-/// Estimates how far our wall clock is ahead of the API server's; negative: behind. A `Date` is cut to whole
-/// seconds and was written at some moment of the round trip. So each answer gives a lower and an upper bound.
-/// The bounds of the last one to two minutes count together. Without I/O and without a clock.
+/// Estimates how far the wall clock of this process is ahead of the API server's; negative: behind. A `Date`
+/// is cut to whole seconds and was written at some moment of the round trip. So each answer gives a lower and
+/// an upper bound. The bounds of the last one to two minutes count together. Without I/O and without a clock.
 class ClockSkew {
 public:
     using Duration = std::chrono::microseconds;

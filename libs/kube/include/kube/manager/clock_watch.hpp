@@ -5,9 +5,9 @@
 
 namespace kube {
 
-/// Exports the difference between our wall clock and the API server's, and logs it once: times that the API
-/// server writes are compared with our clock. Log and metrics must outlive it, and it the last exposition.
-/// Thread rule: one thread.
+/// Exports the difference between the wall clock of this process and the API server's, and logs it once: this
+/// process compares times that the API server writes with its clock. Log and metrics must outlive it, and it
+/// the last exposition. Thread rule: one thread.
 class ClockWatch {
 public:
     ClockWatch(net::Log& log, net::Metrics& metrics);

@@ -18,7 +18,7 @@ struct ClientConfig {
     std::string host = {};  ///< name or address; IPv6 without brackets
     std::string port = "443";
     std::string server_name = {};     ///< for SNI and verification; empty: `host`
-    std::optional<Proxy> proxy = {};  ///< connects to `host` for us
+    std::optional<Proxy> proxy = {};  ///< connects to `host` for the client
     bool tls = true;
     std::string ca_pem = {};  ///< empty: the system's roots
     bool verify = true;       ///< false only for a kubeconfig with insecure-skip-tls-verify
