@@ -43,7 +43,7 @@ bool keeps_template_of_others(const api::Json& live) {
 
 Event template_kept(std::string_view field) {
     return warning_event(event_reason::job_set_kept,
-                         "The JobSet keeps what the controller before us has built, since a new one would "
+                         "The JobSet keeps what an earlier controller has built, since a new one would "
                          "lose what has finished or its volume claims: " +
                              std::string(field) +
                              " is not as this controller builds it. Delete the JobSet to start again");

@@ -83,7 +83,7 @@ void add_options(net::Options& options, InputSettings& settings) {
                 "a directory of kustomize: reads what kubectl kustomize prints for it; may be given several "
                 "times");
     options.shorten("kustomize", 'k');
-    options.add("namespace", "NAMESPACE", settings.ns, "of objects that do not say theirs");
+    options.add("namespace", "NAMESPACE", settings.ns, "of objects that name none");
     options.shorten("namespace", 'n');
 }
 

@@ -13,7 +13,7 @@ from jobs import train_job
 from lean import finished
 from rest import conditions, true_conditions, wait_for
 
-MISSING_PERMISSION = "a permission is missing; grant it to our service account (RBAC), as in manifests/base/rbac"
+MISSING_PERMISSION = "a permission is missing; grant it to this program's service account (RBAC), as in manifests/base/rbac"
 
 
 def watch_the_lease(program):
