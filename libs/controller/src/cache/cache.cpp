@@ -125,7 +125,8 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     return index;
 }
 
-// Leaves out PodGroups that no TrainJob owns: Volcano makes some for all Pods.
+// Leaves out objects that no TrainJob owns: another controller may make such objects for Pods without a
+// TrainJob.
 std::optional<Cache::OwnedIndex> transform_owned(Json& object) {
     if (controlling_train_job(object).is_null()) return std::nullopt;
     const Cache::OwnedIndex index = {std::as_const(object)["metadata"]["generation"].int_or(0)};

@@ -119,7 +119,7 @@ struct Built {
 
 /// Builds the objects of a TrainJob. Equal inputs give equal bytes. An error is `invalid`. Its field is a
 /// path in the TrainJob ("spec.runtimePatches[0]") or, as its text states, in the runtime
-/// ("spec.mlPolicy.mpi") or another object.
+/// ("spec.mlPolicy.relay") or another object.
 api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline = default_pipeline());
 
 }  // namespace runtime

@@ -21,7 +21,7 @@ inline constexpr std::string_view pod_group_policy_group = "podGroupPolicy";
 /// need.
 struct Policy {
     std::string_view group = {};       ///< ml_policy_group or pod_group_policy_group
-    std::string_view member = {};      ///< "mpi"
+    std::string_view member = {};      ///< "relay"
     const Shape* shape = &any_object;  ///< of the member: checked before any hook reads it
     bool needs_host_names = false;     ///< runtimes must have host names and indices of Pods
     bool counts_gpus = false;          ///< claims are read, so that Info::gpus is known
