@@ -195,9 +195,6 @@ TEST_CASE("a warning tells what a failure policy replaces", "[admission]") {
     const Json stored = with_policy("{}", both);
     CHECK(texts(review(stored, stored).warnings).empty());
     CHECK(texts(review(changed(plain_runtime(), both)).warnings).empty());
-    CHECK(
-        warnings({{"spec.mlPolicy", "{mpi: {}}"}}) ==
-        Texts{replaced + "spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart"});
 
     const Json job = changed(with_restarts("1"), {{"spec.activeDeadlineSeconds", "60"}});
     const Json of = changed(plain_runtime(), both);

@@ -91,8 +91,8 @@ public:
     virtual void validate(const ValidationInputs&, api::FieldErrors&) const {}
     /// Adds the errors of a runtime that concern this plugin.
     virtual void validate_runtime(const api::Json& /*runtime*/, api::FieldErrors&) const {}
-    /// Returns the rules of the warnings of the next two hooks. Several plugins may have the same rule. A
-    /// warning without a rule is of the first one.
+    /// Returns the rules of the warnings of the next two hooks, without those of `Rule`. Several plugins may
+    /// have the same rule. A warning without a rule is of the first one.
     virtual std::span<const api::RuleId> warning_rules() const { return {}; }
     /// Adds warnings about a TrainJob that concern this plugin. Runs if rules for new TrainJobs apply, and if
     /// the patches of the TrainJob can be merged. `observed` is not read.

@@ -170,7 +170,7 @@ KeyedErrors runtime_failure_policy_errors(const Json& runtime, const ActivePlugi
     return errors;
 }
 
-std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime, const Pipeline& pipeline) {
+std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime) {
     std::vector<api::Warning> found;
     const Json& policy = failure_policy_of(runtime);
     if (policy.is_null()) return found;
@@ -179,13 +179,6 @@ std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime, const 
                          Rule::unlimited_restarts});
     if (std::string text = replaced_handling(runtime, "spec.runPolicy.failurePolicy"); !text.empty())
         found.push_back({std::move(text), Rule::replaced_failure_handling});
-    // A framework with a launcher names the job that it scales.
-    const bool has_launcher = std::any_of(pipeline.begin(), pipeline.end(), [&](const auto& plugin) {
-        return plugin->is_on(runtime) && plugin->policy() && !plugin->policy()->scaled_job.empty();
-    });
-    if (has_launcher)
-        found.push_back({"spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart",
-                         Rule::replaced_failure_handling});
     return found;
 }
 

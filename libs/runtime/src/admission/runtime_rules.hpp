@@ -8,7 +8,6 @@
 #include "runtime/active_plugins.hpp"
 #include "runtime/gates.hpp"
 #include "runtime/info.hpp"
-#include "runtime/pipeline.hpp"
 
 /// The rules of runtimes that have a source of their own; validate_runtime.cpp calls them.
 namespace runtime {
@@ -27,7 +26,7 @@ struct KeyedError {
 std::vector<KeyedError> runtime_failure_policy_errors(const api::Json& runtime, const ActivePlugins& plugins);
 
 /// Returns what the author of the policy may not expect.
-std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime, const Pipeline& pipeline);
+std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime);
 
 /// Returns an error for each field of a runtime's `spec` that is new or has another value than in `old_spec`
 /// (null on CREATE), although its gate is off. Fields that are stored may stay, and may be removed.

@@ -177,10 +177,9 @@ std::string warning_of_ttl(const Json& object, const Json& before) {
            " counts for TrainJobs that begin now; others keep the longer TTL of then and now";
 }
 
-std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, const Json& before,
-                                                         const Pipeline& pipeline) {
-    std::vector<api::Warning> now = warnings_of_failure_policy(object, pipeline);
-    const auto known = warnings_of_failure_policy(before, pipeline);
+std::vector<api::Warning> new_warnings_of_failure_policy(const Json& object, const Json& before) {
+    std::vector<api::Warning> now = warnings_of_failure_policy(object);
+    const auto known = warnings_of_failure_policy(before);
     std::erase_if(now, [&](const api::Warning& each) {
         return std::find(known.begin(), known.end(), each) != known.end();
     });
@@ -242,15 +241,18 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
     if (std::string text = warning_of_ttl(object, before); !text.empty())
         warn(Rule::ttl_changed, std::move(text));
     if (result.errors.empty())
-        for (api::Warning& warning : new_warnings_of_failure_policy(object, before, pipeline))
+        for (api::Warning& warning : new_warnings_of_failure_policy(object, before))
             result.warnings.push_back(std::move(warning));
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
     const api::Warnings known_warnings = warnings_of_plugins(before, pipeline);
-    for (const api::Warning& warning : warnings_of_plugins(object, pipeline))
+    for (const api::Warning& warning : warnings_of_plugins(object, pipeline)) {
+        // As above: only a runtime without errors gets warnings about its failure policy.
+        if (!result.errors.empty() && warning.rule == api::RuleId(Rule::replaced_failure_handling)) continue;
         if (std::find(known_warnings.begin(), known_warnings.end(), warning) == known_warnings.end())
             result.warnings.push_back(warning);
+    }
     return result;
 }
 

@@ -371,3 +371,28 @@ TEST_CASE("a TrainJob must not set what its MPI runtime sets, nor ask for more t
         }
     }
 }
+
+TEST_CASE("a warning tells that each failed start of a launcher is a restart", "[mpi][admission]") {
+    const auto warnings = [](const std::vector<Change>& changes, const Json& before) {
+        std::string lines;
+        for (const api::Warning& warning :
+             runtime::validate_runtime(changed(mpi_runtime(), changes), before, runtime::default_pipeline(),
+                                       runtime::Gates::all())
+                 .warnings)
+            lines += std::string(warning.rule.name()) + ": " + warning.text + "\n";
+        return lines;
+    };
+    const Json nothing;
+    const Change deadline = {"spec.runPolicy.activeDeadlineSeconds", "60"};
+    const Change policy = {"spec.runPolicy.failurePolicy", "{}"};
+    const char* const want =
+        "replaced_failure_handling: spec.runPolicy.failurePolicy: each start of the launcher that fails is a "
+        "restart\n";
+    CHECK(warnings({deadline, policy}, nothing) == want);
+    CHECK(warnings({deadline}, nothing).empty());
+    CHECK(warnings({deadline, policy}, changed(mpi_runtime(), {deadline})) == want);
+    CHECK(warnings({deadline, policy}, changed(mpi_runtime(), {deadline, policy})).empty());
+    // A runtime that is denied.
+    const Change decides = {"spec.template.spec.failurePolicy", "{maxRestarts: 1}"};
+    CHECK(warnings({deadline, policy, decides}, nothing).empty());
+}

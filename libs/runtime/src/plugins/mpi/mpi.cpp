@@ -3,7 +3,9 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
+#include "build/failure_rules.hpp"
 #include "runtime/plugin.hpp"
+#include "runtime/rule.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -225,6 +227,14 @@ public:
                               implementation,
                               "must not be empty: leave it out for OpenMPI",
                               {}});
+    }
+
+    void add_runtime_warnings(const Json& runtime, const ActivePlugins&,
+                              api::Warnings& warnings) const override {
+        if (!failure_policy_of(runtime).is_null())
+            warnings.push_back(
+                {.text = "spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart",
+                 .rule = Rule::replaced_failure_handling});
     }
 
     std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
