@@ -12,7 +12,6 @@ ORDER = ("unit", "guard", "threads", "fuzz", "model", "turns", "programs", "clus
 # Names of tests, as regular expressions, for the path of a changed file. The first match counts.
 PLACES = [
     (r"tests/unit/support/", r"unit\.|model|cluster\.lifecycle"),
-    (r"tests/unit/kube/", r"unit\.(kube|admission|webhook_app)$"),
     (r"tests/unit/net/", r"unit\.net$|threads\.net$"),
     (r"tests/unit/webhook/", r"unit\.webhook_app|threads\.webhook"),
     (r"tests/unit/(reconciler|cli)/", r"unit\.\1_app"),

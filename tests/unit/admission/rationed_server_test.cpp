@@ -3,7 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
+#include "support/fake_api_server.hpp"
 
 using namespace std::chrono_literals;
 

@@ -6,8 +6,8 @@
 
 #include "admission/handler.hpp"
 #include "admission/inputs.hpp"
-#include "fake_api_server.hpp"
 #include "runtime/plugin.hpp"
+#include "support/fake_api_server.hpp"
 #include "support/virtual_clock.hpp"
 
 namespace test {

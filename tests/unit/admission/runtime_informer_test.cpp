@@ -6,9 +6,9 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "fake_api_server.hpp"
 #include "kube/watch/reflector.hpp"
 #include "reviews.hpp"
+#include "support/fake_api_server.hpp"
 #include "support/printers.hpp"
 
 using api::Json;

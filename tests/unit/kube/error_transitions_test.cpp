@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "fake_api_server.hpp"
+#include "support/fake_api_server.hpp"
 
 using api::Errc;
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
+#include "support/fake_api_server.hpp"
 
 using namespace std::chrono_literals;
 using api::Errc;

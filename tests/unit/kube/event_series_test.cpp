@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
 #include "kube/manager/event_recorder.hpp"
+#include "support/fake_api_server.hpp"
 
 using namespace std::chrono_literals;
 using api::Json;

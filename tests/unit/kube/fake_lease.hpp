@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "api/json.hpp"
-#include "fake_api_server.hpp"
 #include "kube/client/request.hpp"
+#include "support/fake_api_server.hpp"
 
 struct FakeLease {
     std::optional<api::Json> lease;

@@ -5,8 +5,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
 #include "fake_lease.hpp"
+#include "support/fake_api_server.hpp"
 
 using namespace std::chrono_literals;
 using api::Errc;

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
 #include "fake_lease.hpp"
+#include "support/fake_api_server.hpp"
 #include "support/printers.hpp"
 
 using namespace std::chrono_literals;

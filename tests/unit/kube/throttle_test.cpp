@@ -4,7 +4,7 @@
 #include <boost/asio/detached.hpp>
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
+#include "support/fake_api_server.hpp"
 
 using namespace std::chrono_literals;
 

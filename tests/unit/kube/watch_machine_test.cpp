@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
 #include "recording_sink.hpp"
+#include "support/fake_api_server.hpp"
 
 using namespace std::chrono_literals;
 using api::Errc;

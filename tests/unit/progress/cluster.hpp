@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "fake_api_server.hpp"
 #include "net/process/task_group.hpp"
 #include "progress/report_handler.hpp"
+#include "support/fake_api_server.hpp"
 #include "support/printers.hpp"
 #include "tokens.hpp"
 

@@ -3,8 +3,8 @@
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
-#include "fake_api_server.hpp"
 #include "net/process/task_group.hpp"
+#include "support/fake_api_server.hpp"
 
 using namespace std::chrono_literals;
 

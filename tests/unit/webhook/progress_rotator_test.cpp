@@ -5,8 +5,8 @@
 #include <set>
 
 #include "certificate/serving_certificate.hpp"
-#include "fake_api_server.hpp"
 #include "net/process/task_group.hpp"
+#include "support/fake_api_server.hpp"
 #include "support/printers.hpp"
 
 using api::Json;

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "api/base64.hpp"
-#include "fake_api_server.hpp"
 #include "net/process/task_group.hpp"
 #include "net/tls/certificate.hpp"
+#include "support/fake_api_server.hpp"
 #include "support/printers.hpp"
 
 using api::Json;
