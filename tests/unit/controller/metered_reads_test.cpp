@@ -4,25 +4,11 @@
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "support/answering_server.hpp"
+
 using controller::MeteredReads;
 
 namespace {
-
-class Answers final : public kube::ApiServer {
-public:
-    std::map<std::string, std::string> bodies = {};
-    std::size_t asked_for = 0;  // of the last request, at most
-
-    kube::Async<kube::Response> send(kube::Request request) override {
-        asked_for = request.max_answer;
-        kube::Response response;
-        response.body = bodies[request.target];
-        co_return std::move(response);
-    }
-    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
-        co_return api::Error{.code = api::Errc::internal};
-    }
-};
 
 // "too_large", "exceeded", or the length of the answer.
 std::string outcome(MeteredReads& reads, const std::string& target, const std::string& method = "GET") {
@@ -47,7 +33,7 @@ std::string outcome(MeteredReads& reads, const std::string& target, const std::s
 }  // namespace
 
 TEST_CASE("a reconcile reads as much as it is allowed, and each object once counts") {
-    Answers server;
+    AnsweringServer server;
     server.bodies = {
         {"/a", std::string(600, 'a')}, {"/b", std::string(500, 'b')}, {"/c", std::string(400, 'c')}};
     MeteredReads reads(server, 1'000);
@@ -55,14 +41,14 @@ TEST_CASE("a reconcile reads as much as it is allowed, and each object once coun
     CHECK(outcome(reads, "/a") == "600");
     CHECK(reads.weight() == 600);
     CHECK(outcome(reads, "/b") == "exceeded");
-    CHECK(server.asked_for == 400);
+    CHECK(server.requests.back().max_answer == 400);
     CHECK(outcome(reads, "/c") == "400");
     CHECK(outcome(reads, "/b", "PATCH") == "500");
     CHECK(reads.weight() == 1'000);
 }
 
 TEST_CASE("an answer weighs as much as the tree that is made of it") {
-    Answers server;
+    AnsweringServer server;
     std::string text = "[";
     for (int i = 0; i < 100; ++i) text += "[0],";
     server.bodies = {{"/a", text + "0]"}};
@@ -72,9 +58,9 @@ TEST_CASE("an answer weighs as much as the tree that is made of it") {
 }
 
 TEST_CASE("what no reconcile may hold is an error, and not asked for again") {
-    Answers server;
+    AnsweringServer server;
     server.bodies = {{"/a", std::string(MeteredReads::most + 1, 'a')}};
     MeteredReads reads(server, MeteredReads::most + 1);
     CHECK(outcome(reads, "/a") == "too_large");
-    CHECK(server.asked_for == MeteredReads::most);
+    CHECK(server.requests.back().max_answer == MeteredReads::most);
 }

@@ -9,6 +9,7 @@
 #include "kube/client/https_api_server.hpp"
 #include "net/client/http_client.hpp"
 #include "reviews.hpp"
+#include "support/answering_server.hpp"
 #include "support/printers.hpp"
 
 using api::Json;
@@ -16,19 +17,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Finds nothing, at once.
-class EmptyApiServer final : public kube::ApiServer {
-public:
-    kube::Async<kube::Response> send(kube::Request) override {
-        co_return api::Error{.code = api::Errc::not_found, .message = "not found", .http_status = 404};
-    }
-    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
-        co_return api::Error{.code = api::Errc::not_found, .message = "not found", .http_status = 404};
-    }
-};
-
 api::Result<webhook::ApiClients> no_cluster(boost::asio::any_io_executor, kube::Clock&) {
-    return webhook::ApiClients{.lookups = std::make_unique<EmptyApiServer>()};
+    return webhook::ApiClients{.lookups = std::make_unique<AnsweringServer>()};
 }
 
 struct Fixture {

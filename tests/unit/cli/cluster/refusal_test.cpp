@@ -8,31 +8,13 @@
 #include <deque>
 
 #include "cluster/lists.hpp"
+#include "support/answering_server.hpp"
 
 namespace {
 
 using api::Json;
 
-// Answers one request after the other.
-class Answers final : public kube::ApiServer {
-public:
-    kube::Async<kube::Response> send(kube::Request request) override {
-        asked.push_back(request.target);
-        api::Result<std::string> next = std::move(answers.front());
-        answers.pop_front();
-        if (!next) co_return next.error();
-        kube::Response response = {.body = std::move(*next)};
-        co_return response;
-    }
-    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
-        co_return api::Error{.message = "there are no watches here"};
-    }
-
-    std::deque<api::Result<std::string>> answers = {};
-    std::vector<std::string> asked = {};
-};
-
-api::Result<std::vector<std::string>> names_in(Answers& server, cli::ListQuery query) {
+api::Result<std::vector<std::string>> names_in(AnsweringServer& server, cli::ListQuery query) {
     boost::asio::io_context context;
     api::Result<std::vector<std::string>> names = api::Error{.message = "it has not ended"};
     const auto name_of = [](Json object) {
@@ -54,7 +36,7 @@ const api::Error expired = {.code = api::Errc::gone, .message = "expired"};
 }  // namespace
 
 TEST_CASE("a list is read page by page, with its selectors", "[cluster]") {
-    Answers server;
+    AnsweringServer server;
     server.answers = {page("a", "x/y"), page("b")};
     const auto names =
         names_in(server, {.resource = kube::resources::pods, .ns = "team", .labels = "a=b", .fields = "c=d"});
@@ -62,11 +44,11 @@ TEST_CASE("a list is read page by page, with its selectors", "[cluster]") {
     CHECK(*names == std::vector<std::string>{"a", "b"});
     const std::string first =
         "/api/v1/namespaces/team/pods?limit=500&labelSelector=a%3Db&fieldSelector=c%3Dd";
-    CHECK(server.asked == std::vector<std::string>{first, first + "&continue=x%2Fy"});
+    CHECK(server.targets() == std::vector<std::string>{first, first + "&continue=x%2Fy"});
 }
 
 TEST_CASE("a list that expires between pages starts again, once", "[cluster]") {
-    Answers server;
+    AnsweringServer server;
     server.answers = {page("a", "x"), expired, page("a", "y"), page("b")};
     const auto names = names_in(server, {.resource = kube::resources::pods});
     REQUIRE(names.has_value());
@@ -164,7 +146,7 @@ TEST_CASE("a cluster with another version of TrainJobs, or with none, is recogni
         {{no_page, no_page}, "this cluster has no TrainJobs (404 page not found): are the CRDs installed?"},
     };
     for (const Row& row : rows) {
-        Answers server;
+        AnsweringServer server;
         server.answers = row.answers;
         boost::asio::io_context context;
         api::Error advice;
@@ -173,14 +155,14 @@ TEST_CASE("a cluster with another version of TrainJobs, or with none, is recogni
         context.run();
         CHECK(advice.message == row.message);
         CHECK(advice.code == api::Errc::not_found);
-        CHECK(server.asked.front() == "/apis/trainer.kubeflow.org");
+        CHECK(server.targets().front() == "/apis/trainer.kubeflow.org");
     }
     // The cluster is not asked about a missing TrainJob.
-    Answers server;
+    AnsweringServer server;
     boost::asio::io_context context;
     const api::Error missing = {.code = api::Errc::not_found, .message = "trainjobs \"night\" not found"};
     boost::asio::co_spawn(context, cli::advised_by(server, missing, {"vision", "night"}),
                           boost::asio::detached);
     context.run();
-    CHECK(server.asked.empty());
+    CHECK(server.requests.empty());
 }

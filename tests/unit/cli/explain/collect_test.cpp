@@ -4,8 +4,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
-#include <map>
 
+#include "support/answering_server.hpp"
 #include "support/printers.hpp"
 
 namespace {
@@ -25,33 +25,19 @@ constexpr const char* job_events =
 constexpr const char* pod_events =
     "/api/v1/namespaces/vision/events?limit=500&fieldSelector=type%3DWarning%2CinvolvedObject.kind%3DPod";
 
-// Answers by target; other targets are not found.
-class Answers final : public kube::ApiServer {
-public:
-    kube::Async<kube::Response> send(kube::Request request) override {
-        if (const auto error = errors.find(request.target); error != errors.end()) co_return error->second;
-        if (const auto body = bodies.find(request.target); body != bodies.end()) {
-            kube::Response response = {.body = body->second};
-            co_return response;
-        }
-        if (request.target.find('?') != std::string::npos) {
-            kube::Response response = {.body = R"({"items": []})"};
-            co_return response;
-        }
-        co_return api::Error{.code = api::Errc::not_found, .message = request.target + " \"?\" not found"};
+// Has the TrainJob and its JobSet, and empty lists.
+struct Cluster final : AnsweringServer {
+    Cluster() {
+        has_empty_lists = true;
+        bodies = {
+            {job_path,
+             R"({"metadata": {"name": "night", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"}, "spec": {"runtimeRef": {"name": "torch"}}})"},
+            {job_set_path,
+             R"({"metadata": {"name": "night"}, "spec": {"replicatedJobs": [{"name": "node"}]}})"}};
     }
-    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
-        co_return api::Error{.message = "no watch here"};
-    }
-
-    std::map<std::string, std::string> bodies = {
-        {job_path,
-         R"({"metadata": {"name": "night", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"}, "spec": {"runtimeRef": {"name": "torch"}}})"},
-        {job_set_path, R"({"metadata": {"name": "night"}, "spec": {"replicatedJobs": [{"name": "node"}]}})"}};
-    std::map<std::string, api::Error> errors = {};
 };
 
-api::Result<cli::RelatedObjects> look(Answers& server) {
+api::Result<cli::RelatedObjects> look(AnsweringServer& server) {
     boost::asio::io_context context;
     api::Result<cli::RelatedObjects> seen = api::Error{.message = "it has not ended"};
     boost::asio::co_spawn(
@@ -77,7 +63,7 @@ std::string event(const std::string& name, const std::string& kind, const std::s
 }  // namespace
 
 TEST_CASE("Pods are read page by page", "[explain]") {
-    Answers server;
+    Cluster server;
     server.bodies[pods_query] =
         R"({"metadata": {"continue": "a/b"}, "items": [{"metadata": {"name": "p1"}}]})";
     server.bodies[pods_query + std::string("&continue=a%2Fb")] =
@@ -88,7 +74,7 @@ TEST_CASE("Pods are read page by page", "[explain]") {
 }
 
 TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
-    Answers server;
+    Cluster server;
     server.bodies[pods_query] = R"({"items": [{"metadata": {"name": "night-node-0-0-x"}}]})";
     server.bodies[own_events] =
         "{\"items\": [" + event("own", "TrainJob", "night") + "," + event("set", "JobSet", "night") + "," +
@@ -127,7 +113,7 @@ TEST_CASE("Pods without a node have the problem of the Pods that hold room for t
     };
     const auto messages = [&](std::vector<std::string> pods, std::vector<std::string> holding,
                               const std::string& applications = "a") {
-        Answers server;
+        Cluster server;
         server.bodies[pods_query] = list(std::move(pods));
         server.bodies[placeholders(applications)] = list(std::move(holding));
         const auto seen = look(server);
@@ -158,7 +144,7 @@ TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version 
           "[explain]") {
     const std::string query =
         "/namespaces/vision/workloads?limit=500&labelSelector=kueue.x-k8s.io%2Fjob-uid%3Du1";
-    Answers server;
+    Cluster server;
     server.bodies[job_path] =
         R"({"metadata": {"name": "night", "uid": "u1", "labels": {"kueue.x-k8s.io/queue-name": "team"}}, "spec": {"runtimeRef": {"name": "torch"}}})";
     server.errors["/apis/kueue.x-k8s.io/v1beta2" + query] = {.code = api::Errc::not_found,
@@ -172,7 +158,7 @@ TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version 
 }
 
 TEST_CASE("of a JobSet in a queue of its own the Workload is read", "[explain]") {
-    Answers server;
+    Cluster server;
     server.bodies[job_set_path] =
         R"({"metadata": {"name": "night", "uid": "s1", "labels": {"kueue.x-k8s.io/queue-name": "team"},
                          "ownerReferences": [{"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night",
@@ -190,7 +176,7 @@ TEST_CASE("of a TrainJob with a progress deadline the Lease of the servers of pr
           "[explain]") {
     const std::string path =
         "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases/signalbox-progress";
-    Answers server;
+    Cluster server;
     server.bodies[path] = R"({"metadata": {"name": "signalbox-progress"}})";
     auto seen = look(server);
     REQUIRE(seen);
@@ -208,7 +194,7 @@ TEST_CASE("of a TrainJob with a progress deadline the Lease of the servers of pr
 }
 
 TEST_CASE("objects that may not be read are named, and the others are shown", "[explain]") {
-    Answers server;
+    Cluster server;
     const api::Error forbidden = {.code = api::Errc::forbidden, .message = "no"};
     for (const char* target : {pods_query, job_events, job_set_path, lease_path,
                                "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch",
@@ -241,7 +227,7 @@ TEST_CASE("a TrainJob that cannot be read is an error with its reason", "[explai
         {{.code = forbidden, .message = "you may not"}, "you may not"},
     };
     for (const Row& row : rows) {
-        Answers server;
+        Cluster server;
         server.errors[job_path] = row.error;
         const auto seen = look(server);
         REQUIRE_FALSE(seen);
