@@ -52,7 +52,8 @@ TEST_CASE("the outputs of cloud providers' programs are read", "[kube]") {
     };
     const Case cases[] = {
         {"aws eks get-token",
-         R"({"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1beta1", "spec": {}, "status": {"expirationTimestamp": "2026-01-15T10:14:00Z", "token": "k8s-aws-v1.aHR0cHM6Ly9zdHM"}})"
+         R"({"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1beta1", "spec": {}, )"
+         R"("status": {"expirationTimestamp": "2026-01-15T10:14:00Z", "token": "k8s-aws-v1.aHR0cHM6Ly9zdHM"}})"
          "\n",
          "k8s-aws-v1.aHR0cHM6Ly9zdHM", "2026-01-15T10:14:00Z"},
         {"gke-gcloud-auth-plugin", R"({
@@ -69,10 +70,13 @@ TEST_CASE("the outputs of cloud providers' programs are read", "[kube]") {
 )",
          "ya29.c.EXAMPLE_-", "2026-01-15T11:00:00Z"},
         {"kubelogin",
-         R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","spec":{"interactive":false},"status":{"expirationTimestamp":"2026-01-15T11:30:12Z","token":"eyJ0.eyJh.c2ln"}})",
+         R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",)"
+         R"("spec":{"interactive":false},)"
+         R"("status":{"expirationTimestamp":"2026-01-15T11:30:12Z","token":"eyJ0.eyJh.c2ln"}})",
          "eyJ0.eyJh.c2ln", "2026-01-15T11:30:12Z"},
         {"a time with a fraction and an offset",
-         R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"expirationTimestamp":"2026-01-15T12:30:12.5+01:00","token":"t"}})",
+         R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",)"
+         R"("status":{"expirationTimestamp":"2026-01-15T12:30:12.5+01:00","token":"t"}})",
          "t", "2026-01-15T11:30:12Z"},
         {"YAML",
          "apiVersion: client.authentication.k8s.io/v1beta1\nkind: ExecCredential\nstatus:\n  token: t\n  "

@@ -31,7 +31,8 @@ struct Cluster final : AnsweringServer {
         has_empty_lists = true;
         bodies = {
             {job_path,
-             R"({"metadata": {"name": "night", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"}, "spec": {"runtimeRef": {"name": "torch"}}})"},
+             R"({"metadata": {"name": "night", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"}, )"
+             R"("spec": {"runtimeRef": {"name": "torch"}}})"},
             {job_set_path,
              R"({"metadata": {"name": "night"}, "spec": {"replicatedJobs": [{"name": "node"}]}})"}};
     }

@@ -16,7 +16,8 @@ inline constexpr const char* job_text = R"({
     "metadata": {"name": "night", "namespace": "vision", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"},
     "spec": {"runtimeRef": {"name": "torch"}, "activeDeadlineSeconds": 7200,
              "managedBy": "trainer.kubeflow.org/trainjob-controller"},
-    "status": {"runPolicy": {"ttlSecondsAfterFinished": 600}, "conditions": [{"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "done",
+    "status": {"runPolicy": {"ttlSecondsAfterFinished": 600},
+               "conditions": [{"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "done",
                                "lastTransitionTime": "2026-01-15T11:00:05Z"}]}})";
 inline constexpr const char* runtime_text = R"({
     "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"},
