@@ -5,6 +5,7 @@
 #include "support/printers.hpp"
 
 /// A cache without its API server, and objects for it.
+
 using api::Json;
 
 inline Json object(std::string_view text) { return api::parse_json(text).value(); }
@@ -20,7 +21,7 @@ inline Json train_job(std::string_view kind, std::string_view runtime) {
 inline const Json runtime_object =
     object(R"({"metadata":{"name":"torch","uid":"r1","resourceVersion":"7"},"spec":{}})");
 
-// What brings what is in that namespace.
+/// What brings what is in that namespace.
 template <class Facts>
 kube::Sink& sink(kube::Store<Facts>& store, std::string_view ns = "ns") {
     for (const kube::Partition& partition : store.partitions())
@@ -28,6 +29,7 @@ kube::Sink& sink(kube::Store<Facts>& store, std::string_view ns = "ns") {
     throw std::logic_error("no partition for " + std::string(ns));
 }
 
+/// A cache, and the keys that it has enqueued.
 struct Enqueued {
     std::vector<std::string> keys = {};
     kube::Namespaces namespaces = {};
@@ -46,7 +48,7 @@ struct Enqueued {
     }
 };
 
-// What runtimes were there before is of no interest then.
+/// What runtimes were there before is of no interest then.
 inline void list_runtimes(Enqueued& enqueued) {
     for (auto* store : {&enqueued.cache.training_runtimes(), &enqueued.cache.cluster_training_runtimes()})
         for (const kube::Partition& partition : store->partitions()) {
