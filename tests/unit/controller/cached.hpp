@@ -21,7 +21,7 @@ inline Json train_job(std::string_view kind, std::string_view runtime) {
 inline const Json runtime_object =
     object(R"({"metadata":{"name":"torch","uid":"r1","resourceVersion":"7"},"spec":{}})");
 
-/// What brings what is in that namespace.
+/// Returns the sink of the partition that has the namespace.
 template <class Facts>
 kube::Sink& sink(kube::Store<Facts>& store, std::string_view ns = "ns") {
     for (const kube::Partition& partition : store.partitions())
@@ -48,7 +48,7 @@ struct Enqueued {
     }
 };
 
-/// What runtimes were there before is of no interest then.
+/// Completes the lists of runtimes, so that each later runtime is a change.
 inline void list_runtimes(Enqueued& enqueued) {
     for (auto* store : {&enqueued.cache.training_runtimes(), &enqueued.cache.cluster_training_runtimes()})
         for (const kube::Partition& partition : store->partitions()) {
