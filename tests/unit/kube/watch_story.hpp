@@ -11,9 +11,10 @@ using Machine = kube::WatchMachine;
 
 inline const kube::SteadyTime t0 = kube::SteadyTime(1000h);
 inline const std::string base = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs?";
-inline const std::string streaming = base +
-                              "watch=true&allowWatchBookmarks=true&timeoutSeconds=300&sendInitialEvents=true&"
-                              "resourceVersionMatch=NotOlderThan";
+inline const std::string streaming =
+    base +
+    "watch=true&allowWatchBookmarks=true&timeoutSeconds=300&sendInitialEvents=true&"
+    "resourceVersionMatch=NotOlderThan";
 
 inline kube::Scope scope() { return {.resource = kube::resources::train_jobs}; }
 
@@ -21,7 +22,8 @@ inline std::string watching_from(const std::string& version) {
     return base + "watch=true&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=" + version;
 }
 
-inline std::string page(const std::string& items, const std::string& next = "", const std::string& version = "9") {
+inline std::string page(const std::string& items, const std::string& next = "",
+                        const std::string& version = "9") {
     return R"({"metadata":{"resourceVersion":")" + version + R"(","continue":")" + next + R"("},"items":[)" +
            items + "]}";
 }
@@ -29,7 +31,7 @@ inline std::string item(const std::string& name, const std::string& version) {
     return R"({"metadata":{"namespace":"ns","name":")" + name + R"(","resourceVersion":")" + version + "\"}}";
 }
 
-// A machine and the record of its steps, one line each.
+/// A machine and the record of its steps, one line each.
 struct Story {
     Machine machine{scope()};
     RecordingSink sink;
