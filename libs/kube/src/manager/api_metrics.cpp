@@ -84,9 +84,10 @@ void ApiMetrics::forbidden(const api::Error& error, SteadyTime now) {
         at->second = now;
         if (reported_lately) return;
     }
-    log_.warn("a permission is missing; grant it to this program's service account (RBAC), as in "
-              "manifests/base/rbac",
-              {{"verb", missing->verb}, {"resource", missing->resource}, {"error", error}});
+    log_.warn(
+        "a permission is missing; grant it to this program's service account (RBAC), as in "
+        "manifests/base/rbac",
+        {{"verb", missing->verb}, {"resource", missing->resource}, {"error", error}});
 }
 
 }  // namespace kube
