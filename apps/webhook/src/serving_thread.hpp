@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "admission/authenticated_handler.hpp"
 #include "admission/handler.hpp"
 #include "admission/inputs.hpp"
 #include "admission/limiter.hpp"
@@ -67,25 +68,19 @@ public:
     const net::ServerStats& stats() const { return http_->stats(); }  ///< any thread
 
 private:
-    /// Answers a request after authenticating the caller.
-    net::Answer receive(net::HttpRequest& request);
-    net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token,
-                                               std::optional<admission::Limiter::Permit> place);
-    net::HttpResponse turn_away(admission::AuthResult result);
-    net::Answer admit(net::HttpRequest& request, kube::SteadyTime came);
     static net::Task<> drain_here(ServingThread& serving_thread, std::chrono::milliseconds grace);
 
     boost::asio::any_io_executor executor_;
     std::unique_ptr<kube::Clock> clock_;
     ApiClients upstream_;
-    std::optional<admission::TokenAuthenticator> callers_ = {};
+    std::unique_ptr<admission::TokenAuthenticator> tokens_;  // null: every caller is accepted
     admission::RuntimeLister runtimes_;
-    admission::Limiter budget_;
-    admission::Limiter questions_;  // callers whose tokens are under review
+    admission::Limiter lookup_permits_;
+    admission::Limiter token_review_permits_;
     admission::ReviewTurns turns_;
-    admission::ReviewMetrics& metrics_;
     admission::InputReader inputs_;
     admission::ReviewHandler handler_;
+    admission::AuthenticatedHandler callers_;
     std::unique_ptr<net::HttpServer> http_;
 };
 

@@ -9,6 +9,7 @@
 #include "api/names.hpp"
 #include "api/text.hpp"
 #include "net/process/option_types.hpp"
+#include "plain_response.hpp"
 
 namespace admission {
 namespace {
@@ -22,12 +23,6 @@ constexpr milliseconds min_timeout = 1s;
 constexpr milliseconds max_timeout = 30s;
 // The part of the timeout that is left for the network, and for a busy API server.
 constexpr milliseconds reserve = 1s;
-
-net::HttpResponse plain(int status, std::string text) {
-    return {.status = status,
-            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-            .body = std::move(text) + "\n"};
-}
 
 bool is_json(std::string_view media_type) {
     media_type = media_type.substr(0, media_type.find(';'));

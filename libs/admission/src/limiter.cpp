@@ -21,4 +21,10 @@ void Limiter::give_back(Permit::Held::iterator of) {
     --waiting_;
 }
 
+std::size_t lookup_permits(std::size_t connections) { return std::max<std::size_t>(connections / 2, 1); }
+
+std::size_t token_review_permits(std::size_t connections) {
+    return std::max<std::size_t>(connections / 3, 1);
+}
+
 }  // namespace admission

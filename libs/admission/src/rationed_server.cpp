@@ -1,5 +1,6 @@
 #include "admission/rationed_server.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 
@@ -83,6 +84,10 @@ private:
 };
 
 }  // namespace
+
+Ration ration_of_thread(const Ration& ration, int threads) {
+    return {.per_second = ration.per_second / threads, .at_once = std::max(ration.at_once / threads, 1)};
+}
 
 std::unique_ptr<kube::ApiServer> make_rationed(std::unique_ptr<kube::ApiServer> server, kube::Clock& clock,
                                                const Ration& ration) {

@@ -108,3 +108,10 @@ TEST_CASE("neither errors nor large answers are stored", "[rate]") {
         CHECK(fixture.server->requests.size() == 11);
     }
 }
+
+TEST_CASE("threads share a ration, and each has at least one read", "[rate]") {
+    const admission::Ration of_four = admission::ration_of_thread({.per_second = 200, .at_once = 1'000}, 4);
+    CHECK(of_four.per_second == 50);
+    CHECK(of_four.at_once == 250);
+    CHECK(admission::ration_of_thread({.per_second = 2, .at_once = 3}, 8).at_once == 1);
+}

@@ -61,6 +61,13 @@ private:
     Permit::Held held_ = {};  // of clients with at least one
 };
 
+/// Returns how many requests of a server with `connections` may wait for a lookup. The other connections are
+/// for reviews without lookups, however slow the API server is. At least one.
+std::size_t lookup_permits(std::size_t connections);
+
+/// Returns how many may wait for the review of their token; see AuthenticatedHandler. At least one.
+std::size_t token_review_permits(std::size_t connections);
+
 /// Limits how often a runtime that is in the cache is read from the API server, since any client may send
 /// reviews. Stores hashes of names, which may be long, and those of at most `most_runtimes`, until the second
 /// is over. Thread rule: one thread.

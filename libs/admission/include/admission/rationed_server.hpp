@@ -12,6 +12,9 @@ struct Ration {
     int at_once = 1'000;  ///< saved up while there were fewer reads
 };
 
+/// Returns the ration of one of `threads` threads, so that together they keep `ration`.
+Ration ration_of_thread(const Ration& ration, int threads);
+
 /// Sends reads to `server` at a limited rate. Above it, an answer of the last 5 s is returned again, and
 /// other reads wait their turn; a read that would wait for more than 10 s fails at once with `unavailable`.
 /// So a flood of reviews causes a limited number of reads, and reviews of recently read objects cause none.

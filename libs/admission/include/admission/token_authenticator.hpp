@@ -47,6 +47,9 @@ public:
     /// Concurrent calls with the same token make one request. Returns `unknown` at `deadline` at the latest.
     net::Task<AuthResult> ask(std::string token, kube::SteadyTime deadline);
 
+    /// The limit of concurrent requests for each thread, which clients without permission can cause. A review
+    /// takes about a millisecond.
+    static constexpr std::size_t requests_at_once = 8;
     /// The same time as API servers use for tokens that a webhook checks.
     static constexpr std::chrono::seconds remembered_for{10};
     /// The limit of each kind: new rejected tokens displace rejected ones, never accepted ones.

@@ -1,0 +1,46 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "admission/handler.hpp"
+#include "admission/limiter.hpp"
+#include "admission/metrics.hpp"
+#include "admission/token_authenticator.hpp"
+#include "kube/client/clock.hpp"
+#include "net/server/http_server.hpp"
+
+namespace admission {
+
+/// Answers the requests of callers with permission by a ReviewHandler, and refuses all others: with 401 for a
+/// missing or invalid token, 403 for another user, 503 if the token cannot be reviewed now, 413 for a body
+/// with more than `max_review_values`. Requests whose tokens are under review hold a permit. Without a permit
+/// a token is reviewed only if it was accepted before, so that unknown tokens delay no known caller. The
+/// review of a token takes at most half of the request's timeout. All arguments must outlive it and its
+/// answers. Thread rule: one thread.
+class AuthenticatedHandler {
+public:
+    /// `tokens`: nullptr accepts every caller.
+    AuthenticatedHandler(ReviewHandler& reviews, TokenAuthenticator* tokens, Limiter& token_review_permits,
+                         kube::Clock& clock, ReviewMetrics& metrics)
+        : reviews_(reviews),
+          tokens_(tokens),
+          token_review_permits_(token_review_permits),
+          clock_(clock),
+          metrics_(metrics) {}
+
+    net::Answer receive(net::HttpRequest& request);
+
+private:
+    net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token,
+                                               std::optional<Limiter::Permit> permit);
+    net::HttpResponse reject(AuthResult result);
+    net::Answer admit(net::HttpRequest& request, kube::SteadyTime came);
+
+    ReviewHandler& reviews_;
+    TokenAuthenticator* const tokens_;
+    Limiter& token_review_permits_;
+    kube::Clock& clock_;
+    ReviewMetrics& metrics_;
+};
+
+}  // namespace admission
