@@ -9,6 +9,7 @@
 
 #include "net/process/task_group.hpp"
 #include "net/process/timer.hpp"
+#include "progress/health.hpp"
 #include "progress/lease_keeper.hpp"
 #include "progress/report_handler.hpp"
 #include "progress/wire.hpp"
@@ -22,8 +23,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* lease_name = "signalbox-progress";
 constexpr auto between_gauges = 1s;
-// Without an answer of the API server for so long this replica cannot write.
-constexpr auto answers_last = 30s;
 // Of the 25 s of net::Supervisor. Answers take 2 s for tokens, 4 s each for reads, 4 s for a write at worst;
 // clients give up after 5 s.
 constexpr auto drain_time = 9s;
@@ -33,8 +32,6 @@ constexpr double write_factor = 5;
 constexpr std::size_t reviews_at_once = 8;
 // One for each write and each read at a time.
 constexpr std::size_t api_connections = 96;
-
-std::int64_t count_of(kube::SteadyTime time) { return time.time_since_epoch().count(); }
 
 }  // namespace
 
@@ -74,7 +71,8 @@ private:
     api::Result<std::unique_ptr<kube::ApiServer>> connect(const kube::ClusterConfig& config,
                                                           std::size_t connections);
     void start_loop(const char* name, net::Task<> loop);
-    progress::LeaseKeeper::State lease_state();
+    progress::Health health() const;
+    progress::LeaseKeeper::State lease_state() const;
     net::Task<> show_gauges();
 
     const Settings& settings_;
@@ -84,7 +82,7 @@ private:
     ReportCertificate certificate_;
     std::unique_ptr<kube::ApiServer> reviews_ = {};
     std::optional<progress::LeaseKeeper> lease_ = {};
-    std::atomic<std::int64_t> answered_at_ = 0;
+    progress::LastAnswer last_answer_;
     progress::Schedule schedule_;
     progress::Metrics metrics_;
     std::optional<progress::PodAuthenticator> authenticator_ = {};
@@ -101,7 +99,7 @@ api::Result<std::unique_ptr<kube::ApiServer>> ProgressServer::Impl::connect(cons
     options.max_connections = connections;
     options.on_answer = [this, report = options.on_answer](std::string_view verb, const std::string& resource,
                                                            int status) {
-        if (status != 0) answered_at_ = count_of(clock_->now());
+        if (status != 0) last_answer_.note(clock_->now());
         if (report) report(verb, resource, status);
     };
     return kube::make_https_api_server(context_.get_executor(), *clock_, config, std::move(options));
@@ -165,12 +163,15 @@ net::Task<> ProgressServer::Impl::watch() {
     while (!has_failed_) co_await net::sleep_for(1s);
 }
 
-// This replica vouches for availability while it accepts reports and can store them.
-progress::LeaseKeeper::State ProgressServer::Impl::lease_state() {
-    return {
-        .vouches = vouches_ && certificate_.is_stored() && certificate_.is_valid() && writer_->writes_work(),
-        .reports_wait =
-            schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_vouched_wait};
+progress::Health ProgressServer::Impl::health() const {
+    return {.certificate_is_stored = certificate_.is_stored(),
+            .certificate_is_valid = certificate_.is_valid()};
+}
+
+progress::LeaseKeeper::State ProgressServer::Impl::lease_state() const {
+    return health().lease_state({.are_accepted = vouches_,
+                                 .writes_work = writer_->writes_work(),
+                                 .longest_wait = schedule_.longest_wait(progress::moment_of(*clock_))});
 }
 
 net::Task<> ProgressServer::Impl::show_gauges() {
@@ -181,12 +182,7 @@ net::Task<> ProgressServer::Impl::show_gauges() {
 }
 
 std::vector<std::string> ProgressServer::Impl::not_ready() const {
-    std::vector<std::string> reasons;
-    if (!certificate_.is_stored()) reasons.emplace_back("no certificate for progress is stored yet");
-    if (!certificate_.is_valid()) reasons.emplace_back("the certificate for progress has expired");
-    const auto silence = clock_->now().time_since_epoch() - kube::SteadyTime::duration(answered_at_);
-    if (silence > answers_last) reasons.emplace_back("the API server does not answer about progress");
-    return reasons;
+    return health().not_ready(last_answer_.silence(clock_->now()));
 }
 
 net::Task<> ProgressServer::Impl::end_here(bool immediate) {
