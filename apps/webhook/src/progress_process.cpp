@@ -1,7 +1,8 @@
-#include "run.hpp"
+#include "progress_process.hpp"
 
 #include "kube/manager/manager.hpp"
 #include "progress_server.hpp"
+#include "serve_on.hpp"
 #include "server_metrics.hpp"
 
 namespace webhook {

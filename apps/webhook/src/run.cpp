@@ -7,9 +7,10 @@
 #include "admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
 #include "net/process/program_pages.hpp"
-#include "net/process/timer.hpp"
+#include "progress_process.hpp"
 #include "progress_server.hpp"
 #include "runtime/plugin.hpp"
+#include "serve_on.hpp"
 #include "server_metrics.hpp"
 #include "serving_threads.hpp"
 
@@ -178,13 +179,6 @@ api::Result<> Process::run(const kube::ClusterConfig& config) {
 }
 
 }  // namespace
-
-net::Task<> serve_on(std::chrono::milliseconds delay, std::function<void()> close_after_response) {
-    const auto closing = delay / 5;
-    co_await net::sleep_for(delay - closing);
-    close_after_response();
-    co_await net::sleep_for(closing);
-}
 
 api::Result<> run(const Settings& settings) {
     if (auto valid = check(settings); !valid) return valid.error();
