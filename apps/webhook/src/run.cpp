@@ -4,15 +4,15 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "admission/runtime_informer.hpp"
-#include "admission_certificate.hpp"
+#include "certificate/admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
 #include "net/process/program_pages.hpp"
-#include "progress_process.hpp"
-#include "progress_server.hpp"
+#include "progress/progress_process.hpp"
+#include "progress/progress_server.hpp"
 #include "runtime/plugin.hpp"
-#include "serve_on.hpp"
-#include "server_metrics.hpp"
-#include "serving_threads.hpp"
+#include "serving/serve_on.hpp"
+#include "serving/server_metrics.hpp"
+#include "serving/serving_threads.hpp"
 
 namespace webhook {
 namespace {

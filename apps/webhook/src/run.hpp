@@ -1,5 +1,5 @@
 #pragma once
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace webhook {
 

@@ -7,7 +7,7 @@
 
 #include "admission/rationed_server.hpp"
 #include "net/server/http_server.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 #include "support/places.hpp"
 
 using namespace admission;

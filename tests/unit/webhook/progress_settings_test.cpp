@@ -1,8 +1,8 @@
-#include "progress_settings.hpp"
+#include "settings/progress_settings.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "settings.hpp"
+#include "settings/settings.hpp"
 #include "support/printers.hpp"
 
 using webhook::Services;

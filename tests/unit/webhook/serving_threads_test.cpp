@@ -1,4 +1,4 @@
-#include "serving_threads.hpp"
+#include "serving/serving_threads.hpp"
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>

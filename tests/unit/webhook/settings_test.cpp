@@ -1,4 +1,4 @@
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "server_metrics.hpp"
+#include "serving/server_metrics.hpp"
 
 #include <string>
 

@@ -5,7 +5,7 @@
 
 #include "certificate/progress_rotator.hpp"
 #include "net/tls/tls.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace webhook {
 

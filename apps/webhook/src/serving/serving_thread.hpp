@@ -14,7 +14,7 @@
 #include "kube/manager/manager.hpp"
 #include "net/process/loop_gaps.hpp"
 #include "net/server/http_server.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace webhook {
 

@@ -1,4 +1,4 @@
-#include "progress_server.hpp"
+#include "progress/progress_server.hpp"
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
@@ -11,9 +11,9 @@
 #include "net/process/timer.hpp"
 #include "progress/health.hpp"
 #include "progress/lease_keeper.hpp"
+#include "progress/report_certificate.hpp"
 #include "progress/report_handler.hpp"
 #include "progress/wire.hpp"
-#include "report_certificate.hpp"
 
 namespace webhook {
 namespace {

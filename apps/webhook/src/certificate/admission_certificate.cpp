@@ -1,4 +1,4 @@
-#include "admission_certificate.hpp"
+#include "certificate/admission_certificate.hpp"
 
 #include "certificate/serving_certificate.hpp"
 

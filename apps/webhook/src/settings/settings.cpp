@@ -1,6 +1,6 @@
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
-#include "cores.hpp"
+#include "settings/cores.hpp"
 
 namespace webhook {
 namespace {

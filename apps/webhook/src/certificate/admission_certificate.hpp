@@ -5,7 +5,7 @@
 #include "certificate/rotator.hpp"
 #include "kube/manager/manager.hpp"
 #include "net/tls/tls.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace webhook {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "kube/client/config.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace webhook {
 

@@ -6,7 +6,7 @@
 #include "kube/client/config.hpp"
 #include "kube/manager/manager.hpp"
 #include "net/server/http_server.hpp"
-#include "settings.hpp"
+#include "settings/settings.hpp"
 
 namespace webhook {
 

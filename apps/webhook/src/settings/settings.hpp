@@ -9,9 +9,9 @@
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
 #include "net/server/http_server.hpp"
-#include "progress_settings.hpp"
 #include "runtime/gates.hpp"
 #include "runtime/pipeline.hpp"
+#include "settings/progress_settings.hpp"
 
 namespace webhook {
 

@@ -1,4 +1,4 @@
-#include "report_certificate.hpp"
+#include "progress/report_certificate.hpp"
 
 #include "certificate/serving_certificate.hpp"
 

@@ -1,4 +1,4 @@
-#include "serving_thread.hpp"
+#include "serving/serving_thread.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>

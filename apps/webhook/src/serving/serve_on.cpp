@@ -1,4 +1,4 @@
-#include "serve_on.hpp"
+#include "serving/serve_on.hpp"
 
 #include "net/process/timer.hpp"
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "serving_thread.hpp"
+#include "serving/serving_thread.hpp"
 
 namespace webhook {
 

@@ -1,4 +1,4 @@
-#include "cores.hpp"
+#include "settings/cores.hpp"
 
 #include <sched.h>
 

@@ -1,9 +1,9 @@
-#include "progress_process.hpp"
+#include "progress/progress_process.hpp"
 
 #include "kube/manager/manager.hpp"
-#include "progress_server.hpp"
-#include "serve_on.hpp"
-#include "server_metrics.hpp"
+#include "progress/progress_server.hpp"
+#include "serving/serve_on.hpp"
+#include "serving/server_metrics.hpp"
 
 namespace webhook {
 namespace {

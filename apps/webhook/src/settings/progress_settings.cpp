@@ -1,4 +1,4 @@
-#include "progress_settings.hpp"
+#include "settings/progress_settings.hpp"
 
 #include <algorithm>
 
