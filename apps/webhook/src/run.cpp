@@ -45,7 +45,6 @@ private:
     api::Result<> serve_progress(const kube::ClusterConfig& config);
     api::Result<> serve_admission(const kube::ClusterConfig& config);
     void add_metrics();
-    void note_no_room(const api::ObjectKey& key);
     std::vector<std::string> not_ready();
     bool certificate_is_valid() { return certificate_.tls()->not_after() > manager_.clock().wall(); }
     net::Task<> stop_taking(bool immediate);
@@ -64,17 +63,7 @@ private:
     std::unique_ptr<admission::RuntimeInformer> runtimes_;
     std::unique_ptr<ProgressServer> progress_;  // null: not served
     ServingThreads serving_threads_;
-    kube::SteadyTime no_room_reported_ = kube::SteadyTime::min();
 };
-
-// Frequent writes of runtimes must not fill the log.
-void Process::note_no_room(const api::ObjectKey& key) {
-    const auto now = manager_.clock().now();
-    if (now < no_room_reported_ + 1min) return;
-    no_room_reported_ = now;
-    manager_.log().warn("too many or too large runtimes in namespaces: reading this one whenever it is used",
-                        {{"runtime", key}});
-}
 
 void Process::add_metrics() {
     net::Metrics& metrics = manager_.metrics();
@@ -106,7 +95,7 @@ api::Result<> Process::watch_runtimes(const kube::ClusterConfig& config) {
     server_ = std::move(*server);
     runtimes_ = std::make_unique<admission::RuntimeInformer>(
         [this](const api::ObjectKey& key, const auto& runtime) { serving_threads_.update(key, runtime); },
-        settings_.namespaces, [this](const api::ObjectKey& key) { note_no_room(key); });
+        manager_.clock(), manager_.log(), settings_.namespaces);
     for (const auto& [scope, sink] : runtimes_->collections()) manager_.watch(*server_, scope, sink);
     return {};
 }

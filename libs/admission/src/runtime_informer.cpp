@@ -12,10 +12,11 @@ RuntimeTextPtr take_text(api::Json& object) {
 
 }  // namespace
 
-RuntimeInformer::RuntimeInformer(OnRuntime on_runtime, const kube::Namespaces& namespaces,
-                                 OnNoRoom on_no_room)
+RuntimeInformer::RuntimeInformer(OnRuntime on_runtime, kube::Clock& clock, net::Log& log,
+                                 const kube::Namespaces& namespaces)
     : on_runtime_(std::move(on_runtime)),
-      on_no_room_(std::move(on_no_room)),
+      clock_(clock),
+      log_(log),
       namespaced_([this](api::Json& object) { return take_namespaced(object); },
                   [this](const api::ObjectKey& key, const Store::Entry* before, const Store::Entry* after) {
                       account(key.ns, before, after);
@@ -50,8 +51,15 @@ std::optional<RuntimeTextPtr> RuntimeInformer::take_namespaced(api::Json& object
     if (taken_by_all_ - released + text->bytes() <= bounds_.of_all &&
         of_namespace - released + text->bytes() <= bounds_.of_namespace)
         return text;
-    on_no_room_(key);
+    note_no_room(key);
     return std::nullopt;
+}
+
+// Frequent writes of runtimes must not fill the log.
+void RuntimeInformer::note_no_room(const api::ObjectKey& key) {
+    if (no_room_.note(clock_.now()))
+        log_.warn("too many or too large runtimes in namespaces: reading this one whenever it is used",
+                  {{"runtime", key}});
 }
 
 void RuntimeInformer::account(const std::string& ns, const Store::Entry* before, const Store::Entry* after) {

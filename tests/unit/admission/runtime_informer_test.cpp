@@ -56,9 +56,10 @@ TEST_CASE("runtimes of both kinds are stored, and every change is reported", "[c
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
+    net::Log log{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
     std::map<std::string, admission::RuntimeTextPtr> seen;
     admission::RuntimeInformer cache(
-        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; });
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, clock, log);
 
     // The first request is that for the namespaced ones.
     Json managed = test::namespaced_runtime();
@@ -101,9 +102,10 @@ TEST_CASE("with --namespaces, runtimes of these namespaces alone are watched, an
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
+    net::Log log{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
     std::map<std::string, admission::RuntimeTextPtr> seen;
     admission::RuntimeInformer cache(
-        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; },
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, clock, log,
         kube::Namespaces({"ns", "other"}));
     server.watches.push_back(FakeApiServer::Script{event("ADDED", test::namespaced_runtime(), "5"),
                                                    end_of_list("6"), FakeApiServer::Silence{}});
@@ -131,11 +133,12 @@ TEST_CASE("namespaced runtimes are stored up to a bound of bytes, for each names
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
+    std::vector<std::string> lines;
+    net::Log log{net::LogLevel::warn, net::LogFormat::text,
+                 [&](std::string_view line) { lines.emplace_back(line); }};
     std::map<std::string, admission::RuntimeTextPtr> seen;
-    std::vector<std::string> without_room;
     admission::RuntimeInformer cache(
-        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {},
-        [&](const api::ObjectKey& key) { without_room.push_back(to_string(key)); });
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, clock, log);
     const auto large = [](const std::string& ns, const std::string& name) {
         Json runtime = test::namespaced_runtime(name);
         runtime["metadata"]["namespace"] = ns;
@@ -161,7 +164,9 @@ TEST_CASE("namespaced runtimes are stored up to a bound of bytes, for each names
     CHECK_FALSE(seen["a/three"]);
     CHECK(seen["h/one"]);
     CHECK(seen["ns/small"]);
-    CHECK(without_room.front() == "a/three");
+    // Many have no room, which is logged for the first of them.
+    REQUIRE(lines.size() == 1);
+    CHECK_THAT(lines.front(), Catch::Contains("too many or too large runtimes") && Catch::Contains("a/three"));
     std::size_t sum = 0;
     for (const auto& [key, text] : seen) sum += text ? text->bytes() : 0;
     CHECK(sum <= admission::RuntimeInformer::Bounds().of_all);

@@ -5,6 +5,7 @@
 #include "admission/inputs.hpp"
 #include "admission/limiter.hpp"
 #include "admission/metrics.hpp"
+#include "admission/rare_log.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/routes.hpp"
 #include "kube/client/clock.hpp"
@@ -17,23 +18,6 @@ namespace admission {
 /// Returns the time for the lookups of one review: the `timeout` of its query (10 s if there is none) less a
 /// second for the network, at least half of it, and 29 s at most.
 std::chrono::milliseconds lookup_timeout(std::string_view target);
-
-/// Decides whether to log a failure that clients can cause and end at will. A change is logged once a minute
-/// at most; one that lasts is logged with the first attempt after that.
-class RareTransitions {
-public:
-    /// Call it once per attempt. Returns whether to log it.
-    bool note(bool fails, kube::SteadyTime now) {
-        if (fails == logged_ || now < next_) return false;
-        logged_ = fails;
-        next_ = now + std::chrono::minutes(1);
-        return true;
-    }
-
-private:
-    bool logged_ = false;
-    kube::SteadyTime next_ = kube::SteadyTime::min();
-};
 
 /// Answers admission reviews: decodes the request, reads the inputs, calls the route's function, encodes the
 /// verdict. A denial is HTTP 200; any other status means that there is no verdict. Without lookups the answer
