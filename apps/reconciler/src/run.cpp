@@ -19,10 +19,7 @@ namespace {
 // Of the 25 s of net::ShutdownLimits. The next leader should work within 3 s. Every write of a reconcile may
 // be its last, as after a crash.
 constexpr std::chrono::milliseconds drain_time{1'000};
-constexpr std::size_t watched_kinds = 4;  // without those of plugins
 constexpr std::size_t other_connections = 64;
-
-api::Time wall_clock() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
 kube::ManagerOptions manager_options(const Settings& settings) {
     return {.log_level = settings.log_level,
@@ -42,13 +39,14 @@ public:
     api::Result<> run(const kube::ClusterConfig& config);
 
 private:
+    void make_cache();
     api::Result<> connect(const kube::ClusterConfig& config);
     void make_controller();
     void watch();
     void start_loops();
     void enqueue_all();
     net::Task<> drain(bool immediate);
-    bool leading() const { return !settings_.leader_elect || manager_.leading(); }
+    api::Time now() { return std::chrono::floor<std::chrono::seconds>(manager_.clock().wall()); }
 
     const Settings& settings_;
     kube::Manager manager_;
@@ -67,78 +65,68 @@ private:
     std::unique_ptr<controller::Controller> controller_;
 };
 
+void Process::make_cache() {
+    cache_ = std::make_unique<controller::Cache>(
+        [this](const api::ObjectKey& key, const controller::Change& change) {
+            controller_->enqueue(key, change);
+        },
+        settings_.namespaces, pipeline_);
+    cache_->on_delete([this](const api::ObjectKey& key, std::string_view uid) {
+        // Only the leader logs the end of a job.
+        if (manager_.leading()) manager_.log().info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
+    });
+}
+
 api::Result<> Process::connect(const kube::ClusterConfig& config) {
     manager_.log().info("starting", {{"cluster", config.source},
                                      {"identity", identity_},
                                      {"namespaces", kube::to_string(settings_.namespaces)}});
     // Each watch keeps a connection, and each reconcile may need one at the same time; the others are for
     // events and for the lease, which must not wait.
-    const std::size_t kinds = watched_kinds + runtime::owned_kinds(pipeline_).size();
-    const std::size_t connections = kinds * settings_.namespaces.partitions().size() +
+    const std::size_t connections = cache_->collections().size() +
                                     static_cast<std::size_t>(settings_.concurrency) + other_connections;
     auto server = manager_.connect(config, connections,
                                    [this](const kube::DatedAnswer& answer) { clock_watch_.note(answer); });
     if (!server) return server.error();
     server_ = std::move(*server);
-    leader_only_ = std::make_unique<kube::LeaderOnly>(*server_, [this] { return leading(); });
+    leader_only_ = std::make_unique<kube::LeaderOnly>(*server_, [this] { return manager_.leading(); });
     throttled_ = kube::make_throttled(*leader_only_, manager_.clock(), settings_.qps, settings_.burst);
     return {};
 }
 
 void Process::make_controller() {
     events_ = manager_.record_events(*server_, identity_, "trainjob");
-    cache_ = std::make_unique<controller::Cache>(
-        [this](const api::ObjectKey& key, const controller::Change& change) {
-            controller_->enqueue(key, change);
-        },
-        settings_.namespaces, pipeline_);
     const controller::ProgressSettings progress =
         controller::progress_settings_of(settings_.build, pod_namespace_);
-    cache_->watch_progress(progress.watch, wall_clock);
-    cache_->on_delete([this](const api::ObjectKey& key, std::string_view uid) {
-        // Only the leader logs the end of a job.
-        if (leading()) manager_.log().info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
-    });
+    cache_->watch_progress(progress.watch, [this] { return now(); });
     shared_ = std::make_unique<controller::SharedObjects>(manager_.clock(), [this] { enqueue_all(); });
     const lifecycle::Options options = {.created_condition = settings_.created_condition};
     reconciler_ = std::make_unique<controller::Reconciler>(
-        *throttled_, *cache_, *events_, manager_.log(), wall_clock, options,
+        *throttled_, *cache_, *events_, manager_.log(), [this] { return now(); }, options,
         controller::BuildContext{pipeline_, *shared_}, progress);
     const controller::Controller::Limits limits = {.concurrency = settings_.concurrency};
     controller_ = std::make_unique<controller::Controller>(
         manager_.executor(), manager_.clock(), *cache_, *reconciler_, manager_.metrics(), manager_.log(),
-        [this] { return leading(); }, limits);
+        [this] { return manager_.leading(); }, limits);
     controller::add_cache_metrics(manager_.metrics(), *cache_);
 }
 
 void Process::watch() {
-    const auto watch = [this](const kube::Resource& resource, const std::vector<kube::Partition>& partitions,
-                              api::JsonPaths omit = {}) {
-        for (const kube::Partition& partition : partitions)
-            manager_.watch(*server_, {.resource = resource, .ns = partition.ns, .omit = omit}, partition.sink,
-                           [this] { controller_->notify(); });
-    };
-    const auto watch_once_installed = [this](const kube::Resource& resource,
-                                             const std::vector<kube::Partition>& partitions) {
-        for (const kube::Partition& partition : partitions)
-            manager_.watch_once_installed(
-                *server_, {.resource = resource, .ns = partition.ns, .metadata_only = true}, partition.sink);
-    };
-    watch(kube::resources::train_jobs, cache_->train_jobs().partitions());
-    watch(kube::resources::job_sets, cache_->job_sets().partitions(), controller::Cache::omitted_of_job_sets);
-    watch(kube::resources::training_runtimes, cache_->training_runtimes().partitions());
-    watch(kube::resources::cluster_training_runtimes, cache_->cluster_training_runtimes().partitions());
-    for (const controller::Cache::OwnedKind& kind : cache_->owned_kinds())
-        watch_once_installed(kind.resource, kind.objects->partitions());
+    for (const auto& [scope, sink, may_be_missing] : cache_->collections()) {
+        if (may_be_missing)
+            manager_.watch_once_installed(*server_, scope, sink);
+        else
+            manager_.watch(*server_, scope, sink, [this] { controller_->notify(); });
+    }
     if (settings_.leader_elect)
         manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_, [this] {
             // Before the work takes memory, that of the start goes.
-            if (leading()) net::give_program_back();
+            if (manager_.leading()) net::give_program_back();
             controller_->notify();
         });
     manager_.metrics().read_gauge("signalbox_leader",
                                   "1 while this process may act: it holds the lease, or needs none.",
-                                  [this] { return leading() ? 1 : 0; });
+                                  [this] { return manager_.leading() ? 1 : 0; });
 }
 
 void Process::start_loops() {
@@ -146,7 +134,7 @@ void Process::start_loops() {
     manager_.start("shared objects", shared_->keep_fresh(*throttled_));
     manager_.start("finalizers of runtimes",
                    controller::release_runtimes(*throttled_, *cache_, manager_.clock(), manager_.log(),
-                                                [this] { return leading(); }));
+                                                [this] { return manager_.leading(); }));
     const auto work = [this] {
         return heap_work(controller_->reconciles_started(), manager_.objects_received());
     };
@@ -171,6 +159,7 @@ net::Task<> Process::drain(bool immediate) {
 }
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
+    make_cache();
     if (auto connected = connect(config); !connected) return connected.error();
     make_controller();
     if (auto started = manager_.start_admin_server(); !started) return started.error();

@@ -142,6 +142,15 @@ public:
     /// kind.
     const std::vector<OwnedKind>& owned_kinds() { return owned_kinds_; }
 
+    /// A collection to watch, and the sink of its watch.
+    struct Collection {
+        kube::Scope scope;
+        kube::Sink& sink;
+        bool may_be_missing = false;  ///< a cluster may lack the kind
+    };
+    /// Returns the collections of all stores; valid as long as the cache.
+    std::vector<Collection> collections();
+
 private:
     using JobSetEntry = kube::Store<JobSetIndex>::Entry;
     using OwnedEntry = kube::Store<OwnedIndex>::Entry;
