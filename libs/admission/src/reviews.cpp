@@ -1,87 +1,11 @@
 #include "admission/reviews.hpp"
 
-#include <utility>
-
-#include "admission/limiter.hpp"
-#include "admission/runtime_lister.hpp"
-#include "runtime/rule.hpp"
-
 namespace admission {
-namespace {
-
-api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::ValidationResult result) {
-    api::Verdict verdict = api::validated(request, std::move(result.errors));
-    verdict.warnings = std::move(result.warnings);
-    return verdict;
-}
-
-}  // namespace
 
 runtime::Features features_of(const runtime::FeatureGates& gates) {
     runtime::Features features;
     if (runtime::Gates(gates).has(runtime::Gate::status)) features.status_server.emplace();
     return features;
-}
-
-runtime::RequiredInputs lookups_of_train_job(const api::AdmissionRequest& request) {
-    return runtime::lookups_for(request.object, request.old_object);
-}
-
-runtime::RequiredInputs lookups_of_runtime(const api::AdmissionRequest& request) {
-    return runtime::lookups_for_runtime(request.object, request.old_object);
-}
-
-api::Verdict default_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
-    api::Verdict verdict = api::allowed();
-    const bool is_lossy = with.policy.lossy_clients.contains(request.username);
-    const runtime::Writer writer = {
-        .is_lossy = is_lossy,
-        .corrects = !is_lossy && with.policy.gates.has(runtime::Gate::edits) &&
-                    api::may_be_corrected(api::parse_train_job(request.old_object)),
-        .field_manager = request.field_manager};
-    auto mutation = runtime::default_train_job(request.object, request.old_object, with.now, writer);
-    verdict.patch = std::move(mutation.operations);
-    verdict.restored = std::move(mutation.restored);
-    return verdict;
-}
-
-api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
-    const ReviewInputs& inputs = with.inputs;
-    if (inputs.runtime_refused)
-        return api::validated(request, {{.field = inputs.runtime_refused->field,
-                                         .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
-                                         .detail = inputs.runtime_refused->message,
-                                         .rule = runtime::Rule::runtime_exists}});
-    runtime::TrainJobReview review = {.object = std::move(request.object),
-                                      .old_object = std::move(request.old_object),
-                                      .runtime = inputs.runtime.get(),
-                                      .examined = inputs.examined.get(),
-                                      .suggestion = inputs.suggestion,
-                                      .job_set = inputs.job_set ? &*inputs.job_set : nullptr,
-                                      .loss_by_new_job_set = inputs.loss_by_new_job_set,
-                                      .observed = &inputs.observed,
-                                      .is_well_formed = inputs.is_well_formed,
-                                      .kueue_types = with.policy.kueue_types,
-                                      .gates = with.policy.gates,
-                                      .now = with.now};
-    return to_verdict(request, runtime::validate_train_job(std::move(review), with.pipeline));
-}
-
-api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContext& with) {
-    runtime::ValidationResult result;
-    if (request.operation != "DELETE") {
-        const std::size_t values = count_tree_values(request.object);
-        if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
-            return api::validated(request, {{.type = api::FieldErrorType::forbidden,
-                                             .field = "spec",
-                                             .detail = "the runtime " + too_large_text(values),
-                                             .rule = runtime::Rule::template_unbuildable}});
-        result =
-            runtime::validate_runtime(request.object, request.old_object, with.pipeline, with.policy.gates);
-    }
-    if (auto warning = runtime::warning_of_queued_jobs(request.object, with.inputs.queued); !warning.empty())
-        result.warnings.push_back({.text = std::move(warning), .rule = runtime::Rule::queued_jobs_affected});
-    return to_verdict(request, std::move(result));
 }
 
 }  // namespace admission

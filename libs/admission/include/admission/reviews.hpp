@@ -49,18 +49,4 @@ struct ReviewContext {
     const ReviewPolicy& policy;
 };
 
-/// Returns the objects that validate_train_job() needs.
-runtime::RequiredInputs lookups_of_train_job(const api::AdmissionRequest& request);
-
-/// Returns the objects that validate_runtime() needs.
-runtime::RequiredInputs lookups_of_runtime(const api::AdmissionRequest& request);
-
-// The functions of the routes: pure, for CREATE and UPDATE of the route's kind, with objects of any shape.
-// They may move the objects out of the request.
-
-api::Verdict default_train_job(api::AdmissionRequest& request, const ReviewContext& with);
-api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewContext& with);
-/// Validates either kind of runtime. For a deletion it returns warnings only.
-api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContext& with);
-
 }  // namespace admission

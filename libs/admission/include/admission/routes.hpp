@@ -13,7 +13,8 @@ struct Route {
     std::string_view kind;  ///< the only kind of the path, of our group and version
     /// Returns the objects that `review` needs; nullptr: nothing but the request.
     runtime::RequiredInputs (*lookups)(const api::AdmissionRequest& request);
-    /// Returns the verdict. Keeps the parts of the request that the answer needs.
+    /// Returns the verdict on a CREATE or UPDATE of `kind`, or on a DELETE if `reviews_deletions`. Pure, with
+    /// objects of any shape. May move the objects out of the request; keeps the parts that the answer needs.
     api::Verdict (*review)(api::AdmissionRequest& request, const ReviewContext& with);
     bool reviews_deletions = false;
     /// The parts of a CREATE request that `review` does not read: see api::decode_admission_review().
