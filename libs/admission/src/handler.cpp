@@ -42,7 +42,7 @@ std::string_view query_value(std::string_view target, std::string_view name) {
     return {};
 }
 
-bool is_ours(const api::AdmissionRequest& request, std::string_view kind) {
+bool is_of_group(const api::AdmissionRequest& request, std::string_view kind) {
     return request.group == api::trainer_group && request.version == api::trainer_version &&
            request.kind == kind;
 }
@@ -68,11 +68,11 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
     const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
     if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
     // Reviews of deletions only warn, and only of our kinds in our namespaces.
-    if (is_deletion && (!is_ours(request, kind) || !is_of_kind(request.old_object, kind) ||
+    if (is_deletion && (!is_of_group(request, kind) || !is_of_kind(request.old_object, kind) ||
                         (!request.ns.empty() && !namespaces.contains(request.ns))))
         return api::allowed();
     if (is_deletion) return std::nullopt;
-    if (!is_ours(request, kind))
+    if (!is_of_group(request, kind))
         return api::bad_request("this path reviews " + std::string(kind) + " of " +
                                 std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
                                 request.group + "/" + request.version +
@@ -100,11 +100,11 @@ std::size_t values_of_runtime(const ReviewInputs& inputs) {
     return inputs.runtime ? count_tree_values(*inputs.runtime) : 0;
 }
 
-net::Task<LookUp> look_up_inputs(const InputReader& finder, const Subject& subject,
+net::Task<LookUp> look_up_inputs(const InputReader& reader, const Subject& subject,
                                  InputReader::Runtime runtime, MaybeTurn& large) {
     LookUp outcome;
     try {
-        outcome.inputs = co_await finder.look_up_inputs(subject, runtime, large);
+        outcome.inputs = co_await reader.look_up_inputs(subject, runtime, large);
     } catch (...) {
         outcome.thrown = std::current_exception();
     }
@@ -127,7 +127,7 @@ struct ReviewHandler::Waiting {
     InputReader::Runtime runtime = InputReader::Runtime::known;
     std::optional<api::Verdict> by_watch = {};  // a denial that may depend on an old runtime
     kube::SteadyTime began = {};
-    std::optional<Limiter::Permit> share = {};
+    std::optional<Limiter::Permit> permit = {};
 };
 
 /// Counts a request exactly once, as failed unless its end is recorded.
@@ -167,8 +167,8 @@ milliseconds lookup_timeout(std::string_view target) {
 
 net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime came) {
     if (turns_ && request.body.size() > expensive_bytes) return answer_in_turn(request, came);
-    RequestRecord account(*this, find_route(request.target), came);
-    return answer(request, account, turns_ ? InTurn::no : InTurn::yes);
+    RequestRecord record(*this, find_route(request.target), came);
+    return answer(request, record, turns_ ? InTurn::no : InTurn::yes);
 }
 
 // Answers when it is the review's turn. Refuses after the timeout, when a verdict is of no use.
@@ -180,63 +180,63 @@ net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& req
         metrics_.count_refused(Outcome::overloaded);
         co_return plain(503, "too many large reviews at a time, try again");
     }
-    RequestRecord account(*this, find_route(request.target), came);
-    auto answered = answer(request, account, InTurn::yes);
+    RequestRecord record(*this, find_route(request.target), came);
+    auto answered = answer(request, record, InTurn::yes);
     turn.reset();
     if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answered))
         co_return co_await std::move(*later);
     co_return std::move(std::get<net::HttpResponse>(answered));
 }
 
-net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& account, InTurn in_turn) {
-    const Route* route = account.route();
+net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& record, InTurn in_turn) {
+    const Route* route = record.route();
     if (!route) {
-        account.ended_as(Outcome::no_route);
+        record.ended_as(Outcome::no_route);
         return plain(404, "not found: the paths are those of the webhook configurations");
     }
     if (request.method != "POST") {
-        account.ended_as(Outcome::wrong_method);
+        record.ended_as(Outcome::wrong_method);
         net::HttpResponse response = plain(405, "only POST");
         response.headers.emplace_back("Allow", "POST");
         return response;
     }
     if (!is_json(net::header(request.headers, "Content-Type"))) {
-        account.ended_as(Outcome::wrong_media_type);
+        record.ended_as(Outcome::wrong_media_type);
         return plain(415, "only application/json");
     }
     auto decoded = decode(*route, request.body);
     if (!decoded) {
-        account.ended_as(Outcome::not_a_review);
+        record.ended_as(Outcome::not_a_review);
         return plain(400, api::describe(decoded.error()));
     }
 
     Review& review = *decoded;
     if (const auto verdict = precheck(review.request, *route, namespaces_))
-        return conclude(review, *verdict, account);
-    runtime::RequiredInputs lookups;
-    if (route->lookups) lookups = route->lookups(review.request);
-    if (in_turn == InTurn::no && inputs_.cached_values(review.request, lookups) > expensive_values) {
-        account.close();
-        return answer_in_turn(request, account.began());
+        return conclude(review, *verdict, record);
+    runtime::RequiredInputs required;
+    if (route->lookups) required = route->lookups(review.request);
+    if (in_turn == InTurn::no && inputs_.cached_values(review.request, required) > expensive_values) {
+        record.close();
+        return answer_in_turn(request, record.began());
     }
-    if (lookups.queued_jobs && !may_count_jobs(review.request, account.began())) lookups.queued_jobs = false;
+    if (required.queued_jobs && !may_count_jobs(review.request, record.began())) required.queued_jobs = false;
     std::optional<api::Verdict> by_watch;
-    if (const auto inputs = inputs_.from_cache(review.request, lookups)) {
+    if (const auto inputs = inputs_.from_cache(review.request, required)) {
         api::Verdict verdict = verdict_of(review, *inputs);
-        if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, account);
+        if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, record);
         by_watch = std::move(verdict);
         // verdict_of() has taken the objects of the review apart.
         review = decode(*route, request.body).value();
     }
-    Subject subject = subject_of(review.request, lookups);
+    Subject subject = subject_of(review.request, required);
     subject.is_large = request.body.size() > expensive_bytes;
     Waiting waiting = {.route = route,
                        .request = request,
                        .subject = std::move(subject),
                        .runtime = by_watch ? InputReader::Runtime::live : InputReader::Runtime::known,
                        .by_watch = std::move(by_watch),
-                       .began = account.began()};
-    return wait_for_lookup(std::move(waiting), review, account);
+                       .began = record.began()};
+    return wait_for_lookup(std::move(waiting), review, record);
 }
 
 api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std::string_view body) const {
@@ -249,19 +249,19 @@ api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std
     return review;
 }
 
-net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, RequestRecord& account) {
-    if (budget_) {
-        auto share = budget_->take(waiting.request.peer);
-        if (!share) {
+net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, RequestRecord& record) {
+    if (limiter_) {
+        auto permit = limiter_->take(waiting.request.peer);
+        if (!permit) {
             if (const auto verdict = verdict_without_lookup(waiting, review))
-                return conclude(review, *verdict, account);
-            account.close();
+                return conclude(review, *verdict, record);
+            record.close();
             metrics_.count_refused(Outcome::overloaded);
             return plain(503, "too many reviews wait for the API server, try again");
         }
-        waiting.share.emplace(std::move(*share));
+        waiting.permit.emplace(std::move(*permit));
     }
-    account.close();
+    record.close();
     return answer_later(std::move(waiting));
 }
 
@@ -269,18 +269,18 @@ net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, Requ
 // only, that is missing, which is no reason for a denial.
 std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
                                                                   Review& review) const {
-    if (waiting.subject.lookups.queued_jobs) return verdict_of(review, ReviewInputs());
+    if (waiting.subject.required.queued_jobs) return verdict_of(review, ReviewInputs());
     return waiting.by_watch;
 }
 
 api::Verdict ReviewHandler::verdict_after(const api::Error& failed, const Waiting& waiting, Review& review) {
     if (auto verdict = verdict_without_lookup(waiting, review)) return std::move(*verdict);
-    return refuse_for_lack_of(failed);
+    return unavailable_for(failed);
 }
 
 net::Task<net::HttpResponse> ReviewHandler::answer_later(Waiting waiting) {
     using namespace boost::asio::experimental::awaitable_operators;
-    RequestRecord account(*this, waiting.route, waiting.began);
+    RequestRecord record(*this, waiting.route, waiting.began);
     const std::string& body = waiting.request.body;
     const kube::SteadyTime deadline = waiting.began + lookup_timeout(waiting.request.target);
     for (;;) {
@@ -300,11 +300,11 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Waiting waiting) {
                                      .message = "the API server did not answer a lookup in time"};
             const api::Verdict verdict =
                 verdict_after(outcome ? outcome->inputs.error() : late, waiting, review);
-            co_return conclude(review, verdict, account);
+            co_return conclude(review, verdict, record);
         }
         note_lookup(nullptr);
         api::Verdict verdict = verdict_of(review, *inputs);
-        if (!may_be_stale(verdict, *inputs)) co_return conclude(review, verdict, account);
+        if (!may_be_stale(verdict, *inputs)) co_return conclude(review, verdict, record);
         waiting.by_watch = std::move(verdict);
         waiting.runtime = InputReader::Runtime::live;
     }
@@ -329,10 +329,10 @@ bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::S
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,
-                                          RequestRecord& account) {
+                                          RequestRecord& record) {
     net::HttpResponse response = {.headers = {{"Content-Type", "application/json"}},
                                   .body = api::encode_admission_review(review.request, verdict)};
-    account.ended_as(outcome_of(verdict));
+    record.ended_as(outcome_of(verdict));
     if (verdict.denial) metrics_.count_causes(*review.route, verdict.denial->causes);
     metrics_.count_warnings(*review.route, verdict.warnings);
     metrics_.count_restored(verdict.restored);
@@ -353,7 +353,7 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
 
 // Returns the denial for a failed lookup. Any client may call, so the API server's message and address are
 // for the log only.
-api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
+api::Verdict ReviewHandler::unavailable_for(const api::Error& error) {
     note_lookup(&error);
     log_.debug("a lookup failed", {{"error", error}});
     return api::unavailable(

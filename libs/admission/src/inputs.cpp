@@ -60,7 +60,7 @@ api::Result<RuntimeLister::Tree> unless_too_large(RuntimeLister::Tree runtime) {
 
 // Returns the parts of a kind that reviews do not read. They read the managedFields of a JobSet, which show
 // whether it has run.
-api::JsonPaths left_out_of(const kube::Resource& resource) {
+api::JsonPaths omitted_of(const kube::Resource& resource) {
     static constexpr api::JsonPath of_job_sets[] = {templates};
     static constexpr api::JsonPath of_others[] = {managed_fields};
     return resource.plural == kube::resources::job_sets.plural ? api::JsonPaths(of_job_sets)
@@ -92,12 +92,12 @@ net::Async<> queue_for(net::Turns& turns, MaybeTurn& turn) {
 
 }  // namespace
 
-Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& lookups) {
+Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& required) {
     const api::Json& metadata = request.object["metadata"];
     const api::Json& status = request.object["status"];
     const api::RuntimeRef ref = api::parse_runtime_ref(request.object["spec"]);
     const api::ObjectKey runtime = runtime_key(request);
-    Subject subject = {.lookups = lookups,
+    Subject subject = {.required = required,
                        .kind = cut(request.kind),
                        .ns = cut(request.ns),
                        .name = cut(request.name),
@@ -176,7 +176,7 @@ net::Async<InputReader::Tree> InputReader::read(kube::Resource resource, api::Ob
         if (const auto taken = co_await take_large(large); !taken)
             co_return cannot_read(resource, key, taken.error());
     if (turns_ && is_expensive(resource, *text)) co_await take_turn(turns_->expensive, expensive);
-    auto object = api::parse_json_without(*text, left_out_of(resource));
+    auto object = api::parse_json_without(*text, omitted_of(resource));
     if (!object) co_return cannot_read(resource, key, object.error());
     co_return std::make_shared<const api::Json>(std::move(*object));
 }
@@ -292,7 +292,7 @@ net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject)
 
 net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Runtime runtime,
                                                      MaybeTurn& large) const {
-    const runtime::RequiredInputs& wanted = subject.lookups;
+    const runtime::RequiredInputs& wanted = subject.required;
     ReviewInputs inputs;
     if (subject.is_large)
         if (const auto taken = co_await take_large(large); !taken) co_return taken.error();

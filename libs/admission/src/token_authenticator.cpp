@@ -48,31 +48,32 @@ std::string_view bearer_token(const net::HttpRequest& request) {
 }
 
 /// A pending request, and the callers that wait for its answer.
-class TokenAuthenticator::Question {
+class TokenAuthenticator::TokenReviewCall {
 public:
-    Question(TokenAuthenticator& check, const net::Digest& digest, const asio::any_io_executor& executor)
+    TokenReviewCall(TokenAuthenticator& check, const net::Digest& digest,
+                    const asio::any_io_executor& executor)
         : check_(check), digest_(digest), answered_(executor, asio::steady_timer::time_point::max()) {}
-    Question(const Question&) = delete;
-    Question& operator=(const Question&) = delete;
+    TokenReviewCall(const TokenReviewCall&) = delete;
+    TokenReviewCall& operator=(const TokenReviewCall&) = delete;
 
     /// Wakes all callers at the end of the request, also after an exception.
     class Closing {
     public:
-        explicit Closing(std::shared_ptr<Question> question) : question_(std::move(question)) {}
+        explicit Closing(std::shared_ptr<TokenReviewCall> call) : call_(std::move(call)) {}
         ~Closing() {
-            question_->check_.open_.erase(question_->digest_);
-            question_->answered_.cancel();
+            call_->check_.open_.erase(call_->digest_);
+            call_->answered_.cancel();
         }
         Closing(const Closing&) = delete;
         Closing& operator=(const Closing&) = delete;
 
     private:
-        std::shared_ptr<Question> question_;
+        std::shared_ptr<TokenReviewCall> call_;
     };
 
-    static net::Task<AuthResult> wait(std::shared_ptr<Question> question) {
-        co_await question->answered_.async_wait(asio::as_tuple(asio::use_awaitable));
-        co_return question->result;
+    static net::Task<AuthResult> wait(std::shared_ptr<TokenReviewCall> call) {
+        co_await call->answered_.async_wait(asio::as_tuple(asio::use_awaitable));
+        co_return call->result;
     }
 
     AuthResult result = AuthResult::unknown;
@@ -96,19 +97,19 @@ net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTim
     using namespace asio::experimental::awaitable_operators;
     const net::Digest digest = net::digest_of(token);
     if (const auto at = open_.find(digest); at != open_.end()) {
-        const std::shared_ptr<Question> question = at->second;
-        const auto first = co_await (Question::wait(question) || clock_.sleep_until(deadline));
+        const std::shared_ptr<TokenReviewCall> call = at->second;
+        const auto first = co_await (TokenReviewCall::wait(call) || clock_.sleep_until(deadline));
         const auto* result = std::get_if<AuthResult>(&first);
         co_return result ? *result : AuthResult::unknown;
     }
-    const auto question = std::make_shared<Question>(*this, digest, co_await asio::this_coro::executor);
-    open_.emplace(digest, question);
-    const Question::Closing closing(question);
+    const auto call = std::make_shared<TokenReviewCall>(*this, digest, co_await asio::this_coro::executor);
+    open_.emplace(digest, call);
+    const TokenReviewCall::Closing closing(call);
     auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
     const auto* outcome = std::get_if<api::Result<AuthResult>>(&answer);
     if (outcome && *outcome) {
-        question->result = **outcome;
-        remember(digest, question->result);
+        call->result = **outcome;
+        remember(digest, call->result);
         note(nullptr);
     } else {
         const api::Error late = {.code = api::Errc::unavailable,
@@ -116,7 +117,7 @@ net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTim
         const api::Error error = outcome ? outcome->error() : late;
         note(&error);
     }
-    co_return question->result;
+    co_return call->result;
 }
 
 net::Async<AuthResult> TokenAuthenticator::review(std::string token) {

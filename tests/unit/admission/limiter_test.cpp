@@ -15,32 +15,32 @@ TEST_CASE("the number of values in a text is never underestimated", "[limiter]")
 }
 
 TEST_CASE("the number of waiting reviews is limited", "[limiter]") {
-    Limiter budget(2);
+    Limiter limiter(2);
     std::vector<Limiter::Permit> waiting;
-    waiting.push_back(budget.take().value());
-    waiting.push_back(budget.take().value());
-    CHECK_FALSE(budget.take());
+    waiting.push_back(limiter.take().value());
+    waiting.push_back(limiter.take().value());
+    CHECK_FALSE(limiter.take());
     waiting.pop_back();
-    CHECK(budget.take());
+    CHECK(limiter.take());
 }
 
 TEST_CASE("one client gets half of the places that the others leave", "[limiter]") {
-    Limiter budget(16);
+    Limiter limiter(16);
     std::vector<Limiter::Permit> flood;
-    while (auto share = budget.take("10.0.0.1")) flood.push_back(std::move(*share));
+    while (auto permit = limiter.take("10.0.0.1")) flood.push_back(std::move(*permit));
     CHECK(flood.size() == 8);
     // Many requests of another client still leave a place for a third one.
-    while (auto share = budget.take("10.0.0.2")) flood.push_back(std::move(*share));
+    while (auto permit = limiter.take("10.0.0.2")) flood.push_back(std::move(*permit));
     CHECK(flood.size() == 12);
-    const auto honest = budget.take("10.0.0.3");
+    const auto honest = limiter.take("10.0.0.3");
     CHECK(honest);
     flood.clear();
     std::size_t later = 0;
-    while (auto share = budget.take("10.0.0.1")) flood.push_back(std::move(*share)), ++later;
+    while (auto permit = limiter.take("10.0.0.1")) flood.push_back(std::move(*permit)), ++later;
     CHECK(later == 7);
 }
 
 TEST_CASE("a client without a place gets the last one", "[limiter]") {
-    Limiter budget(1);
-    CHECK(budget.take("10.0.0.1"));
+    Limiter limiter(1);
+    CHECK(limiter.take("10.0.0.1"));
 }

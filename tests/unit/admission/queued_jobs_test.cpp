@@ -146,7 +146,7 @@ TEST_CASE("a runtime is edited without a count while too many reviews wait", "[i
     Fixture fixture;
     serve_pages(fixture, {1});
     std::vector<admission::Limiter::Permit> waiting;
-    while (auto share = fixture.budget.take()) waiting.push_back(std::move(*share));
+    while (auto permit = fixture.limiter.take()) waiting.push_back(std::move(*permit));
     CHECK(fixture.ask(edit()).allowed());
     CHECK(fixture.server.requests.empty());
 }

@@ -89,7 +89,7 @@ TEST_CASE("a denial for the watched runtime stands while too many reviews wait",
     watch_shows(fixture, test::cluster_runtime());
     fixture.store(kube::resources::cluster_training_runtimes, newest_runtime());
     std::vector<admission::Limiter::Permit> waiting;
-    while (auto share = fixture.budget.take()) waiting.push_back(std::move(*share));
+    while (auto permit = fixture.limiter.take()) waiting.push_back(std::move(*permit));
     CHECK(fixture.ask(creation()).denial_code() == 422);
     CHECK(fixture.server.requests.empty());
 

@@ -66,7 +66,7 @@ public:
     admission::ReviewMetrics review_metrics{metrics};
     admission::ReviewTurns turns{context.get_executor()};
     admission::InputReader inputs;
-    admission::Limiter budget{64};  ///< of the reviews that wait
+    admission::Limiter limiter{64};  ///< of the reviews that wait
     admission::ReviewHandler handler;
     std::chrono::seconds patience{60};  ///< how long ask() runs the clock
 };

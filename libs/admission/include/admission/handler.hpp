@@ -23,7 +23,7 @@ std::chrono::milliseconds lookup_timeout(std::string_view target);
 /// verdict. A denial is HTTP 200; any other status means that there is no verdict. Without lookups the answer
 /// is returned at once. Before a denial that depends on a runtime from the watch, it reads the runtime live
 /// and reviews the object again. Reviews that wait for a lookup hold only the bytes of their request and a
-/// permit of `budget`, if there is one. Without a permit, a review that can do without the lookup does so,
+/// permit of `limiter`, if there is one. Without a permit, a review that can do without the lookup does so,
 /// and others get no verdict. Expensive reviews, by their bytes or by the values of their runtime, are parsed
 /// in turn, if there are `turns`. Objects of other namespaces than `namespaces` are denied, since their
 /// inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
@@ -31,7 +31,7 @@ class ReviewHandler {
 public:
     ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
-                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, Limiter* budget = nullptr,
+                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, Limiter* limiter = nullptr,
                   ReviewTurns* turns = nullptr)
         : inputs_(inputs),
           clock_(clock),
@@ -40,7 +40,7 @@ public:
           pipeline_(pipeline),
           namespaces_(std::move(namespaces)),
           policy_(std::move(policy)),
-          budget_(budget),
+          limiter_(limiter),
           turns_(turns) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
@@ -53,18 +53,18 @@ private:
     class RequestRecord;
 
     enum class InTurn : bool { no, yes };
-    net::Answer answer(net::HttpRequest& request, RequestRecord& account, InTurn in_turn);
+    net::Answer answer(net::HttpRequest& request, RequestRecord& record, InTurn in_turn);
     net::Task<net::HttpResponse> answer_in_turn(net::HttpRequest& request, kube::SteadyTime came);
     api::Result<Review> decode(const Route& route, std::string_view body) const;
-    net::Answer wait_for_lookup(Waiting waiting, Review& review, RequestRecord& account);
+    net::Answer wait_for_lookup(Waiting waiting, Review& review, RequestRecord& record);
     net::Task<net::HttpResponse> answer_later(Waiting waiting);
     std::optional<api::Verdict> verdict_without_lookup(const Waiting& waiting, Review& review) const;
     api::Verdict verdict_after(const api::Error& failed, const Waiting& waiting, Review& review);
-    net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& account);
+    net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& record);
     api::Verdict verdict_of(Review& review, const ReviewInputs& inputs) const;
     /// Returns whether a live read of the runtime may change the verdict.
     bool may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs);
-    api::Verdict refuse_for_lack_of(const api::Error& error);
+    api::Verdict unavailable_for(const api::Error& error);
     bool may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now);
     void note_lookup(const api::Error* error);
 
@@ -75,7 +75,7 @@ private:
     const runtime::Pipeline& pipeline_;
     const kube::Namespaces namespaces_;
     const ReviewPolicy policy_;
-    Limiter* const budget_;
+    Limiter* const limiter_;
     ReviewTurns* const turns_;
     Rereads rereads_{10};
     Rereads counts_of_jobs_{1};

@@ -10,7 +10,7 @@ namespace admission {
 /// The part of a review that lookups depend on; the rest is held as bytes meanwhile. Texts are cut at a
 /// length above that of any name.
 struct Subject {
-    runtime::RequiredInputs lookups = {};
+    runtime::RequiredInputs required = {};
     std::string kind = {};  ///< these three: of the object
     std::string ns = {};
     std::string name = {};
@@ -20,7 +20,7 @@ struct Subject {
     /// The TrainJob, of which only the identity, the runtimeRef, and whether it has had a JobSet are set.
     api::TrainJob job = {};
 };
-Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& lookups);
+Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& required);
 
 /// Reads the inputs of a TrainJob's review. All arguments must outlive it. Thread rule: one thread.
 class InputReader {

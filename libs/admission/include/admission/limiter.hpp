@@ -34,18 +34,18 @@ public:
     /// The place of one review, until its destruction.
     class Permit {
     public:
-        Permit(Permit&& other) noexcept : budget_(std::exchange(other.budget_, nullptr)), of_(other.of_) {}
+        Permit(Permit&& other) noexcept : limiter_(std::exchange(other.limiter_, nullptr)), of_(other.of_) {}
         Permit& operator=(Permit&&) = delete;
         ~Permit() {
-            if (budget_) budget_->give_back(of_);
+            if (limiter_) limiter_->give_back(of_);
         }
 
     private:
         friend Limiter;
         using Held = std::map<std::string, std::size_t, std::less<>>;  // by client address
-        Permit(Limiter& budget, Held::iterator of) : budget_(&budget), of_(of) {}
+        Permit(Limiter& limiter, Held::iterator of) : limiter_(&limiter), of_(of) {}
 
-        Limiter* budget_;
+        Limiter* limiter_;
         Held::iterator of_;
     };
 

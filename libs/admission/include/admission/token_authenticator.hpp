@@ -65,7 +65,7 @@ private:
         std::map<net::Digest, Known> known = {};
         std::list<net::Digest> order = {};
     };
-    class Question;
+    class TokenReviewCall;
 
     net::Async<AuthResult> review(std::string token);
     std::optional<AuthResult> recall(const net::Digest& digest);
@@ -79,7 +79,7 @@ private:
     AuthPolicy rules_;
     Memory admitted_ = {};
     Memory refused_ = {};
-    std::map<net::Digest, std::shared_ptr<Question>> open_ = {};
+    std::map<net::Digest, std::shared_ptr<TokenReviewCall>> open_ = {};
     bool fails_ = false;  // the state in the last log line
 };
 
