@@ -39,7 +39,7 @@ void add_options(net::Options& options, Settings& settings) {
 
 api::Result<> check(const Settings& settings) {
     if (settings.concurrency < 1) return usage("--concurrency must be at least 1");
-    if (settings.qps < 0) return usage("--qps must not be negative; 0 means no limit of our own");
+    if (settings.qps < 0) return usage("--qps must not be negative; 0 means no limit of this program");
     if (settings.burst < 0) return usage("--burst must not be negative");
     if (settings.burst > 0 && settings.qps == 0) return usage("--burst has no effect without --qps");
     return controller::check(settings.build);

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace boost::asio::experimental::awaitable_operators;
 
-// Of the 25 s of net::ShutdownLimits. Longer than any lookup takes with the timeouts of our manifests (10 s):
+// Of the 25 s of net::ShutdownLimits. Longer than any lookup takes with the timeouts of the manifests (10 s):
 // every accepted request gets an answer.
 constexpr auto drain_time = 22s;
 constexpr auto drain_time_after_bug = 3s;

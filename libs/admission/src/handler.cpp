@@ -67,7 +67,7 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
                                 ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
     const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
     if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
-    // Reviews of deletions only warn, and only of our kinds in our namespaces.
+    // Reviews of deletions only warn, and only of the kind of the path in watched namespaces.
     if (is_deletion && (!is_of_group(request, kind) || !is_of_kind(request.old_object, kind) ||
                         (!request.ns.empty() && !namespaces.contains(request.ns))))
         return api::allowed();

@@ -33,7 +33,7 @@ std::string title_of(std::string_view cause_reason) {
 
 std::string after(std::string_view text, char c) { return std::string(text.substr(text.rfind(c) + 1)); }
 
-// Applies a patch of ours: `add` and `remove` of members, with indexes in the path.
+// Applies a patch of the webhook: `add` and `remove` of members, with indexes in the path.
 void apply(Json& object, const Json& operation) {
     std::string_view path = operation["path"].as_string();
     Json* at = &object;

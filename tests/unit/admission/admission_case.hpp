@@ -17,6 +17,6 @@ struct AdmissionCase {
 
 const std::vector<AdmissionCase>& all_admission_cases();
 
-/// Returns our webhook's answer in the form of want.json: a mutating review if the kind has one, then a
+/// Returns the webhook's answer in the form of want.json: a mutating review if the kind has one, then a
 /// validating review of its result.
 api::Json answer_to(const AdmissionCase& c);

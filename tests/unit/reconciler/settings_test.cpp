@@ -82,7 +82,7 @@ TEST_CASE("usage errors name the option") {
     }
 }
 
-TEST_CASE("the status server is that of our manifests by default") {
+TEST_CASE("the status server is that of the manifests by default") {
     struct Case {
         const char* name;
         std::vector<const char*> words;

@@ -274,8 +274,8 @@ TEST_CASE("a replica with an old read does not undo a newer write", "[rotator]")
     World world;
     auto& slow = world.start();
     world.clock.run_for(1min);
-    // Another replica rotates, and writes the configurations, after our read of these and before that of the
-    // Secret, in either order.
+    // Another replica rotates, and writes the configurations, after this one's read of these and before that
+    // of the Secret, in either order.
     Json renewed = world.cluster.objects[secret];
     const webhook::CertificateWishes wishes = {.dns_names = {"hook.ns.svc", "hook.ns.svc.cluster.local"},
                                                .lifetime = 1000s};

@@ -71,8 +71,8 @@ net::Task<> CertificateRotator::run() {
 net::Async<CertificateRotator::Wait> CertificateRotator::rotate() {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
     // The configurations first: a replica stores a certificate before it writes the configurations. So the
-    // Secret that we read is at least as new as the configurations, and if another replica is even faster,
-    // our write gets a conflict.
+    // Secret that is read then is at least as new as the configurations, and if another replica is even
+    // faster, the write gets a conflict.
     std::vector<api::Json> found;
     for (const Configuration& wanted : configurations) {
         const api::ObjectKey key = {.name = std::string(wanted.name)};
@@ -98,8 +98,8 @@ net::Async<CertificateRotator::Wait> CertificateRotator::rotate() {
         if (!written && written.error().code != api::Errc::conflict) co_return written.error();
         co_return written ? Wait(soon) : Wait(after_conflict);
     }
-    // A Secret that was created again or restored lacks the CA of the certificate that we present.
-    if (const std::string bundle = bundle_with_ours(*stored, now); bundle != stored->ca_bundle) {
+    // A Secret that was created again or restored lacks the CA of the presented certificate.
+    if (const std::string bundle = bundle_with_presented_ca(*stored, now); bundle != stored->ca_bundle) {
         ServingCertificate completed = *stored;
         completed.ca_bundle = bundle;
         const auto written =
@@ -109,7 +109,7 @@ net::Async<CertificateRotator::Wait> CertificateRotator::rotate() {
     }
 
     const HeldAuthorities held =
-        others_may_add_theirs(*stored) ? HeldAuthorities::keep : HeldAuthorities::drop;
+        other_replicas_may_write(*stored) ? HeldAuthorities::keep : HeldAuthorities::drop;
     bool wrote = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
         // An unchanged state is recognized without parsing.
@@ -136,16 +136,17 @@ std::string CertificateRotator::former_bundle(const ServingCertificate* stored, 
     return join_bundles({used_ ? used_->authority : "", still_shown(bundles, stored, now)}, now);
 }
 
-std::string CertificateRotator::bundle_with_ours(const ServingCertificate& stored, api::Time now) const {
+std::string CertificateRotator::bundle_with_presented_ca(const ServingCertificate& stored,
+                                                         api::Time now) const {
     if (!used_ || stored.ca_bundle.find(used_->authority) != std::string::npos) return stored.ca_bundle;
     std::string joined = join_bundles({stored.authority, used_->authority, stored.ca_bundle}, now);
-    // Our certificate may have expired.
+    // The presented certificate may have expired.
     return joined.find(used_->authority) == std::string::npos ? stored.ca_bundle : joined;
 }
 
 // A CA that a configuration trusts and the Secret lacks is foreign, or another replica's, which writes it
 // into the Secret in its next round.
-bool CertificateRotator::others_may_add_theirs(const ServingCertificate& stored) {
+bool CertificateRotator::other_replicas_may_write(const ServingCertificate& stored) {
     if (known_cert_ != stored.identity.cert_pem) {
         known_cert_ = stored.identity.cert_pem;
         known_since_ = clock_.now();
@@ -181,7 +182,7 @@ api::Result<std::string> CertificateRotator::client_ca() {
 CertificateRotator::Wait CertificateRotator::time_until_shown(const ServingCertificate& certificate) {
     const auto now = clock_.now();
     const auto wall = clock_.wall();
-    // Some replica's clock is wrong. Our own is the best estimate of those of API servers.
+    // Some replica's clock is wrong. That of this process is the best estimate of those of API servers.
     const bool is_early = used_ && wall < certificate.not_before && wall < used_->not_after;
     if (trusted_cert_ != certificate.identity.cert_pem) {
         trusted_cert_ = certificate.identity.cert_pem;
@@ -215,7 +216,7 @@ api::Result<CertificateRotator::Wait> CertificateRotator::use(const ServingCerti
     return wait > Wait(0) ? wait : interval_;
 }
 
-// Waits longer and longer while another writer removes the CA that we have written.
+// Waits longer and longer while another writer removes the CA that this process has written.
 CertificateRotator::Wait CertificateRotator::time_after_write(const std::string& cert_pem) {
     const auto now = clock_.now();
     const bool again = written_cert_ == cert_pem && now < written_at_ + 2 * interval_;

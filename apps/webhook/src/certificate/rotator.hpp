@@ -11,9 +11,9 @@
 
 namespace webhook {
 
-/// --self-signed: stores a certificate of our own in a Secret and its CA in the webhook configurations, and
-/// uses both. All replicas do the same. Each write has the version that was read as its precondition, and all
-/// replicas use the stored certificate.
+/// --self-signed: stores a certificate that this program makes in a Secret, and its CA in the webhook
+/// configurations, and uses both. All replicas do the same. Each write has the version that was read as its
+/// precondition, and all replicas use the stored certificate.
 ///
 /// A new certificate is presented only after all configurations have trusted it for a while. Until then the
 /// former one is presented, whose CA they continue to trust. So no API server gets a certificate that it
@@ -47,11 +47,12 @@ private:
     net::Async<Wait> rotate();
     /// `what` is a literal for the log.
     net::Async<> write_certificate(api::Json secret, ServingCertificate made, std::string_view what);
-    /// Returns the CAs that stay trusted beside a new certificate's CA: our own, and those of the Secret.
+    /// Returns the CAs that stay trusted beside a new certificate's CA: that of the presented one, and
+    /// those of the Secret.
     std::string former_bundle(const ServingCertificate* stored, api::Time now) const;
     /// Returns the stored bundle, with the CA of the presented certificate.
-    std::string bundle_with_ours(const ServingCertificate& stored, api::Time now) const;
-    bool others_may_add_theirs(const ServingCertificate& stored);
+    std::string bundle_with_presented_ca(const ServingCertificate& stored, api::Time now) const;
+    bool other_replicas_may_write(const ServingCertificate& stored);
     api::Result<std::string> client_ca();
     Wait time_until_shown(const ServingCertificate& certificate);
     api::Result<Wait> use(const ServingCertificate& certificate);

@@ -11,7 +11,7 @@
 
 namespace webhook {
 
-/// The contents of a certificate that we make.
+/// The contents of a certificate that this program makes.
 struct CertificateWishes {
     std::vector<std::string> dns_names = {};
     std::chrono::seconds lifetime = {};

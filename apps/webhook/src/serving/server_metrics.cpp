@@ -61,7 +61,7 @@ void add_server_metrics(net::Metrics& metrics, const TotalOf& total) {
 
 void add_certificate_metric(net::Metrics& metrics, const std::function<api::Time()>& ends) {
     metrics.read_gauge("signalbox_tls_certificate_not_after_seconds",
-                       "When our certificate ends, in seconds since 1970.",
+                       "When this server's certificate ends, in seconds since 1970.",
                        [ends] { return double(ends().time_since_epoch().count()); });
 }
 

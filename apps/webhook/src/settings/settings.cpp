@@ -73,8 +73,8 @@ void add_options(net::Options& options, Settings& settings) {
                 "the Service that API servers call, which the certificate is for; with --self-signed");
     options.add(
         "cert-lifetime", "DURATION", settings.cert_lifetime,
-        "how long a certificate that we make lasts; it is renewed after two thirds; with --self-signed "
-        "or --progress-cert-secret");
+        "how long a certificate that this program makes lasts; it is renewed after two thirds; with "
+        "--self-signed or --progress-cert-secret");
     options.add("client-ca", "FILE", settings.client_ca,
                 "demand a client certificate of one of these CAs; without it, any client may call");
     options.add("token-audience", "AUDIENCE", settings.token_audience,
@@ -101,8 +101,8 @@ void add_options(net::Options& options, Settings& settings) {
         "how long to go on serving after SIGTERM, not ready, until the Service sends no more requests");
     options.add_list(
         "lossy-clients", "LIST", settings.lossy_clients,
-        "users whose clients write TrainJobs back by types that lack some of our fields, as Kueue's "
-        "do, separated by commas: these fields are restored for them");
+        "users whose clients write TrainJobs back by types that lack some of Signalbox's fields, as "
+        "Kueue's do, separated by commas: these fields are restored for them");
     options.add(
         "kueue-types", "RELEASE", settings.kueue_types,
         "of which Kubeflow Trainer Kueue has the types: 2.2 (Kueue 0.17 to 0.19), 2.3, or none: warnings say "

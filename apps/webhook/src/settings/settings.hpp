@@ -37,7 +37,7 @@ struct Settings {
     net::HostPort admin_listen{"0.0.0.0", 8080};
     int threads = 1;
     /// Of the whole process; see share(). Enough for five API servers. With it the process stays below the
-    /// memory limit of our Deployment.
+    /// memory limit of the Deployment in manifests/base.
     net::ServerLimits limits = {
         .total_bytes = 32 * 1024 * 1024, .max_connections = 512, .connections_per_source = 100};
     /// The time from SIGTERM on until Services and load balancers have noticed that the process is not ready.

@@ -10,7 +10,7 @@ namespace admission {
 /// One path that the API server calls.
 struct Route {
     std::string_view path;
-    std::string_view kind;  ///< the only kind of the path, of our group and version
+    std::string_view kind;  ///< the only kind of the path, of api::trainer_api_version
     /// Returns the objects that `review` needs; nullptr: nothing but the request.
     runtime::RequiredInputs (*lookups)(const api::AdmissionRequest& request);
     /// Returns the verdict on a CREATE or UPDATE of `kind`, or on a DELETE if `reviews_deletions`. Pure, with
