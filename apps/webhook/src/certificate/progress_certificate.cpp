@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "certificate/backdated.hpp"
 #include "certificate/shared_secret.hpp"
 
 namespace webhook {
 namespace {
-
-using namespace std::chrono_literals;
-
-// For clocks that are behind ours; a wrong time zone is half a day.
-constexpr auto backdated = 24h;
 
 // Returns the PEM blocks of a text that contains only private keys.
 std::vector<std::string> split_keys(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/base64.hpp"
+#include "certificate/backdated.hpp"
 #include "certificate/shared_secret.hpp"
 #include "net/process/file.hpp"
 #include "net/tls/certificate.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For clocks that are behind ours; a wrong time zone is half a day.
-constexpr auto backdated = 24h;
 // Regular rotations need two at a time; the others are for Secrets that are lost or restored.
 constexpr std::size_t max_authorities = 8;
 
