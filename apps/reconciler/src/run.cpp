@@ -83,8 +83,8 @@ api::Result<> Process::connect(const kube::ClusterConfig& config) {
                                      {"namespaces", kube::to_string(settings_.namespaces)}});
     // Each watch keeps a connection, and each reconcile may need one at the same time; the others are for
     // events and for the lease, which must not wait.
-    const std::size_t connections = cache_->collections().size() +
-                                    static_cast<std::size_t>(settings_.concurrency) + other_connections;
+    const std::size_t connections =
+        cache_->collections().size() + static_cast<std::size_t>(settings_.concurrency) + other_connections;
     auto server = manager_.connect(config, connections,
                                    [this](const kube::DatedAnswer& answer) { clock_watch_.note(answer); });
     if (!server) return server.error();

@@ -13,8 +13,8 @@ std::vector<std::string> Health::not_ready(kube::SteadyTime::duration silence) c
 }
 
 LeaseKeeper::State Health::lease_state(const Reports& reports) const {
-    return {.vouches = reports.are_accepted && certificate_is_stored && certificate_is_valid &&
-                       reports.writes_work,
+    return {.vouches =
+                reports.are_accepted && certificate_is_stored && certificate_is_valid && reports.writes_work,
             .reports_wait = reports.longest_wait > longest_vouched_wait};
 }
 

@@ -84,7 +84,10 @@ TEST_CASE("only callers with permission get a verdict", "[authentication]") {
         const char* counted_as;
     };
     const Case cases[] = {
-        {"good", {}, 200, false,
+        {"good",
+         {},
+         200,
+         false,
          R"(code="200",path="/validate-trainer-kubeflow-org-v1alpha1-trainjob",verdict="allowed"} 1)"},
         {"good", {"alice"}, 200, false, R"(verdict="allowed"} 1)"},
         {"good", {"bob"}, 403, true, R"(code="403",path="other",verdict="none"} 1)"},

@@ -166,7 +166,8 @@ TEST_CASE("namespaced runtimes are stored up to a bound of bytes, for each names
     CHECK(seen["ns/small"]);
     // Many have no room, which is logged for the first of them.
     REQUIRE(lines.size() == 1);
-    CHECK_THAT(lines.front(), Catch::Contains("too many or too large runtimes") && Catch::Contains("a/three"));
+    CHECK_THAT(lines.front(),
+               Catch::Contains("too many or too large runtimes") && Catch::Contains("a/three"));
     std::size_t sum = 0;
     for (const auto& [key, text] : seen) sum += text ? text->bytes() : 0;
     CHECK(sum <= admission::RuntimeInformer::Bounds().of_all);

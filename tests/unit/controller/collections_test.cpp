@@ -16,8 +16,7 @@ TEST_CASE("the cache names a collection for each kind and namespace", "[cache]")
     }
     CHECK(always == std::vector<std::string>{"trainjobs.trainer.kubeflow.org in a",
                                              "trainjobs.trainer.kubeflow.org in b",
-                                             "jobsets.jobset.x-k8s.io in a",
-                                             "jobsets.jobset.x-k8s.io in b",
+                                             "jobsets.jobset.x-k8s.io in a", "jobsets.jobset.x-k8s.io in b",
                                              "trainingruntimes.trainer.kubeflow.org in a",
                                              "trainingruntimes.trainer.kubeflow.org in b",
                                              "clustertrainingruntimes.trainer.kubeflow.org"});

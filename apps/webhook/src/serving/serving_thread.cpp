@@ -32,8 +32,8 @@ api::Result<ApiClients> make_api_clients(kube::Manager& manager, boost::asio::an
             admission::make_rationed(std::move(clients.lookups), clock,
                                      admission::ration_of_thread(admission::Ration(), settings.threads));
     if (callers.audience.empty()) return clients;
-    auto reviews = manager.connect(std::move(executor), clock, config,
-                                   admission::TokenAuthenticator::requests_at_once);
+    auto reviews =
+        manager.connect(std::move(executor), clock, config, admission::TokenAuthenticator::requests_at_once);
     if (!reviews) return reviews.error();
     clients.token_reviews = std::move(*reviews);
     return clients;

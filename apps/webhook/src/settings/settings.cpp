@@ -71,10 +71,9 @@ void add_options(net::Options& options, Settings& settings) {
                 "the Secret that all replicas share; with --self-signed");
     options.add("service", "NAMESPACE/NAME", settings.service,
                 "the Service that API servers call, which the certificate is for; with --self-signed");
-    options.add(
-        "cert-lifetime", "DURATION", settings.cert_lifetime,
-        "how long a certificate that this program makes lasts; it is renewed after two thirds; with "
-        "--self-signed or --progress-cert-secret");
+    options.add("cert-lifetime", "DURATION", settings.cert_lifetime,
+                "how long a certificate that this program makes lasts; it is renewed after two thirds; with "
+                "--self-signed or --progress-cert-secret");
     options.add("client-ca", "FILE", settings.client_ca,
                 "demand a client certificate of one of these CAs; without it, any client may call");
     options.add("token-audience", "AUDIENCE", settings.token_audience,
