@@ -51,6 +51,9 @@ def test_reports_cause_no_reconcile(installed, rest, training, admin):
     """Their events reach the reconciler's watch before that of the label, which causes one."""
     token = training.token()
     assert training.report(token, 0) == 200
+    # The Job controller counts a Pod as ready about a second after it has begun to run.
+    wait_for("the last change of the counts", lambda: any(
+        each["ready"] == 1 for each in rest.get("trainjobs", "training").get("status", {}).get("jobsStatus", [])))
     until_alone(admin)
     installed.wait_until_idle()
     before = installed.reconciler.metric("signalbox_reconciles_total")

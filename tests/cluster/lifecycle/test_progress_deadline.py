@@ -69,25 +69,6 @@ def test_a_job_without_progress_is_stalled_until_it_makes_progress_and_fails_if_
     assert true_conditions(rest.get("trainjobs", "reports-nothing")).keys() == {"Created"}
 
 
-def test_reports_enqueue_nothing(watched, rest, admin):
-    progress_deadlines.lease(admin, NAMESPACE)
-    rest.create(runtime())
-    rest.create(limited("reports", seconds="3600"))
-    until_runs(rest, "reports")
-    progress_deadlines.report(rest, "reports")
-    wait_for("its deadline to be watched", lambda: watched.reconciler.metric("signalbox_requeues_total", 'reason="progress"') >= 1)
-
-    def reconciles():
-        return watched.reconciler.metric("signalbox_reconciles_total", 'result="done"')
-    settled = wait_for("the reconciler to rest", lambda: (reconciles(),))[0]
-    for percentage in range(30):
-        progress_deadlines.report(rest, "reports", progressPercentage=percentage)
-    # A change of something else does, and shows that the reports have arrived before.
-    rest.patch("trainjobs", "reports", {"metadata": {"labels": {"any": "label"}}})
-    wait_for("a reconcile", lambda: reconciles() > settled)
-    assert reconciles() <= settled + 2
-
-
 def test_a_deadline_with_errors_is_denied(watched, rest):
     rest.create(runtime())
     for seconds, action, why in (("30m", None, "from 60 to 2147483647"), ("60", "Kill", "must be Warn or Fail")):
