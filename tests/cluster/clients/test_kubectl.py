@@ -19,7 +19,7 @@ WANT = {
                   [("Normal", "JobsCreationSucceeded"), ("Normal", "AllJobsCompleted")]),
     "failed": ("Failed", "FailedJobs", "first failed job: failed-node-0",
                [("Normal", "JobsCreationSucceeded"), ("Warning", "FailedJobs")]),
-    "late": ("Failed", "DeadlineExceeded", "TrainJob exceeded its active deadline of 2s: spec.activeDeadlineSeconds",
+    "late": ("Failed", "DeadlineExceeded", "TrainJob exceeded its active deadline of 5s: spec.activeDeadlineSeconds",
              [("Normal", "JobsCreationSucceeded"), ("Warning", "DeadlineExceeded"), ("Normal", "JobSetDeleted")]),
     "leaving": ("Created", "JobsCreationSucceeded", "Deletion Timestamp", [("Normal", "JobsCreationSucceeded")]),
 }
@@ -36,11 +36,13 @@ def events_of(text):
     return [(fields[0], fields[1]) for fields in map(str.split, lines) if fields]
 
 
-def only_jobs(rest, many):
-    """Sets a quota that forbids more JobSets than this many."""
+def forbid_job_sets(rest):
+    """Sets a quota that forbids more JobSets, and waits until it has counted those that exist."""
+    counted = "count/jobsets.jobset.x-k8s.io"
     rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
-                 "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": str(many)}}})
-    wait_for("the quota to count", lambda: rest.get("resourcequotas", "few").get("status", {}).get("used"))
+                 "spec": {"hard": {counted: "0"}}})
+    wait_for("the quota to count", lambda: rest.get("resourcequotas", "few").get("status", {}).get("used", {}).get(counted)
+             == str(len(rest.list("jobsets"))))
 
 
 def test_kubectl_alone_shows_each_state(signalbox, kubectl, rest):
@@ -54,7 +56,7 @@ def test_kubectl_alone_shows_each_state(signalbox, kubectl, rest):
     rest.create(train_job("resumed", seconds="never", suspend=True))
     rest.create(train_job("succeeded"))
     rest.create(train_job("failed", outcome="failed"))
-    rest.create(train_job("late", seconds="never", activeDeadlineSeconds=2))
+    rest.create(train_job("late", seconds="never", activeDeadlineSeconds=5))
     rest.create(train_job("leaving", seconds="never"))
     wait_for("Suspended", lambda: {"Created", "Suspended"} == set(true_conditions(rest.get("trainjobs", "resumed"))))
     rest.patch("trainjobs", "resumed", {"spec": {"suspend": False}})
@@ -65,7 +67,7 @@ def test_kubectl_alone_shows_each_state(signalbox, kubectl, rest):
     # A denial includes the used quota, so a change of that would make another event.
     wait_for("the JobSet of the late one to be deleted", lambda: conditions(rest.get("trainjobs", "late")).get("Failed") and
              rest.get("jobsets", "late") is None)
-    only_jobs(rest, 0)
+    forbid_job_sets(rest)
     rest.create(train_job("refused"))
     for name, (state, reason, _, _) in WANT.items():
         wait_for(f"{name} to be {state}/{reason}", lambda n=name, w=(state, reason): reason_of(rest, n) == w)
@@ -79,7 +81,7 @@ def test_kubectl_alone_shows_each_state(signalbox, kubectl, rest):
     for name, (_, _, text, events) in WANT.items():
         def shown(n=name, w=events):
             return events_of(kubectl("describe", "trainjob", n)) == w
-        wait_for(f"the events of {name}", shown, timeout=10)
+        wait_for(f"the events of {name}", shown)
         described = kubectl("describe", "trainjob", name)
         assert text in described
     rest.patch("trainjobs", "leaving", {"metadata": {"finalizers": None}})

@@ -72,7 +72,7 @@ def test_a_job_set_is_built_again_although_pods_of_the_old_one_still_end(signalb
 
 def test_a_job_that_is_being_deleted_still_meets_its_deadline_and_gets_no_new_job_set(signalbox, rest):
     rest.create(runtime())
-    rest.create(train_job("stuck", seconds="never", activeDeadlineSeconds=3))
+    rest.create(train_job("stuck", seconds="never", activeDeadlineSeconds=10))
     until_runs(rest, "stuck")
     with held_back(rest, "trainjobs", "stuck"):
         rest.delete("trainjobs", "stuck")
