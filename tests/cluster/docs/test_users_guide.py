@@ -48,7 +48,6 @@ def test_a_train_job_with_a_deadline_is_created_and_runs(signalbox, kubectl, res
 def test_after_the_deadline_the_guides_query_prints_the_failed_condition(signalbox, kubectl, rest):
     keep_pods_running(rest)
     kubectl("apply", "-f", "-", input=manifest(deadline=2))
-    wait_for("its pod", lambda: pods(rest))
     wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
     printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
@@ -62,7 +61,6 @@ def test_with_created_on_failure_the_failed_condition_is_the_only_true_one(signa
     keep_pods_running(rest)
     with signalbox.reconfigured("--created-condition=on-failure"):
         kubectl("apply", "-f", "-", input=manifest(deadline=2))
-        wait_for("its pod", lambda: pods(rest))
         wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
     printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)

@@ -119,7 +119,7 @@ def a_time_to_live_takes_the_workload_along(queue):
         team.until_workload("brief", "Admitted")
         wait_for("it to be deleted", lambda: not team.rest.get("trainjobs", "brief"))
         wait_for("its objects to be deleted", lambda: not team.rest.list("workloads") and not team.rest.list("jobsets"))
-        team.submit("next")
+        team.submit("next", seconds="never")
         team.until_runs("next")
 
 
@@ -238,7 +238,7 @@ def a_deleted_runtime_leaves_the_quota_of_its_job_reserved_until_the_job_is_dele
         team.submit("other")
         team.until_ends("other")
         assert "QuotaReserved" in true_conditions(team.workload("left")) and "Finished" not in true_conditions(team.workload("left"))
-        team.submit("next", cpu="2")
+        team.submit("next", cpu="2", seconds="never")
         team.until_held("next")
         team.rest.delete("trainjobs", "left")
         team.until_runs("next")

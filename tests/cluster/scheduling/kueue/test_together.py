@@ -33,6 +33,7 @@ def test_nothing_is_written_when_all_is_settled(signalbox, kueue, admin, team):
     team.until_ends("done")
     team.submit("running", seconds="never")
     team.until_runs("running")
+    team.until_workload("running", "PodsReady")
     team.submit("waiting")
     team.until_held("waiting")
     until_alone(admin)
