@@ -118,7 +118,7 @@ def test_a_job_continues_although_a_policy_gives_all_jobs_the_withdrawn_label(si
         until_held(rest, "labelled")
         patch(rest, "labelled", NO_FLAVOR, suspend=False)
         until_runs(rest, "labelled")
-    (event,) = events(rest, "labelled", "JobsNotReplaced")
+    (event,) = wait_for("the event", lambda: events(rest, "labelled", "JobsNotReplaced"))
     assert "label team of Job " + rest.namespace + "/labelled-node-0" in event["note"]
     assert "trainer.kubeflow.org/withdrawn" not in rest.get("jobsets", "labelled")["metadata"]["annotations"]
 

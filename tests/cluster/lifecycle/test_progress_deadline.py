@@ -55,7 +55,7 @@ def test_a_job_without_progress_is_stalled_until_it_makes_progress_and_fails_if_
     assert said["type"] == "Stalled" and said["message"].startswith("no progress for 1h (limit 1m): 42 %; last report ")
     failed = until(rest, "fails", "Failed", "ProgressDeadlineExceeded")
     assert "Stalled" not in conditions(failed) and failed["status"]["completionTime"]
-    assert watched.reconciler.metric("signalbox_train_jobs_ended_total", 'end="progress_deadline"') == 1
+    wait_for("its end to be counted", lambda: watched.reconciler.metric("signalbox_train_jobs_ended_total", 'end="progress_deadline"') == 1)
     wait_for("the gauge", lambda: watched.reconciler.metric("signalbox_train_jobs_stalled", 'reason="ProgressDeadlineExceeded"') == 1)
     wait_for("its JobSet to go", lambda: rest.get("jobsets", "fails") is None)
     assert rest.get("jobsets", "warns")["spec"].get("suspend") is False

@@ -124,7 +124,7 @@ def test_a_job_whose_job_set_no_controller_takes_up_says_so_and_that_events_cann
         wait_for("what is missing", lambda: "the events about it cannot be read: " in said() and "cannot list" in said(), timeout=60)
         stalled = conditions(rest.get("trainjobs", "unheard"))["Stalled"]
         assert stalled["reason"] == "JobsNotCreated"
-        assert first.metric("signalbox_train_jobs_stalled", 'reason="JobsNotCreated"') == 1
+        wait_for("the gauge", lambda: first.metric("signalbox_train_jobs_stalled", 'reason="JobsNotCreated"') == 1)
         assert first.stop() == []
     start()
     wait_for("the missing controller", lambda: said() == "the JobSet controller says nothing")

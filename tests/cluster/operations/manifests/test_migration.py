@@ -304,7 +304,7 @@ def test_a_job_that_is_built_otherwise_moves_after_its_initializer_and_keeps_it(
     assert uid(rest.get("jobs", f"{JOB}-dataset-initializer-0")) == initializer and uid(taken.get("jobsets")) == before["JobSet"][0]
     after = taken.seen()["others"]
     assert {name: after[name] for name in before["others"]} == before["others"]
-    (kept,) = events(rest, JOB, "JobSetKept")
+    (kept,) = wait_for("the event", lambda: events(rest, JOB, "JobSetKept"))
     assert ".command" in kept["note"] or "defaultMode" in kept["note"]
     assert conditions(taken.get("trainjobs"))["Created"]["status"] == "True"
 
