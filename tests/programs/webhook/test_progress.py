@@ -205,18 +205,23 @@ def test_after_a_refused_write_no_report_is_promised_until_one_is_stored(shared)
 
 def test_one_address_gets_so_many_new_connections(tmp_path):
     with ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=1") as server:
-        refused = 0
-        for _ in range(60):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=5) as plain:
-                plain.settimeout(0.05)
-                try:
-                    refused += plain.recv(1) == b""
-                except ConnectionResetError:
-                    refused += 1
-                except TimeoutError:
-                    pass
-        assert refused >= 5
-        assert server.metric('signalbox_progress_limited_total{limit="connections"}') == refused
+        with contextlib.ExitStack() as kept:
+            plain = [kept.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=5)) for _ in range(60)]
+            wait_for("the refusals", lambda: sum(map(is_closed, plain)) >= 5)
+            # The server counts one before it closes the connection.
+            wait_for("as many counted as closed", lambda: server.metric(
+                'signalbox_progress_limited_total{limit="connections"}') == sum(map(is_closed, plain)), interval=0.02)
+
+
+def is_closed(connection):
+    """Returns whether the server has closed it. The server sends nothing before the handshake."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
 
 
 @pytest.mark.parametrize("options,words", [
