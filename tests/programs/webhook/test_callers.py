@@ -160,7 +160,7 @@ def test_known_callers_do_not_wait_while_the_api_server_is_unresponsive(place):
             caller.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unknown-{number}\r\n"
                              "Content-Length: 2\r\n\r\n{}".encode())
         wait_for("reviews of the unknown tokens", lambda: sum(t.startswith("unknown") for t in api.asked[before:]) >= 8)
-        assert webhook.metric("signalbox_admission_in_flight") == 60
+        wait_for("all to wait", lambda: webhook.metric("signalbox_admission_in_flight") == 60)
         for _ in range(5):
             for connection in kept:
                 assert call(webhook, good, connection=connection)[0] == 200
