@@ -1,4 +1,7 @@
-"""What scripts/test chooses and prints."""
+"""What scripts/test chooses and prints, and what scripts/test-long counts and reports."""
+
+import importlib.machinery
+import importlib.util
 
 import changes
 import gate
@@ -84,3 +87,39 @@ def test_a_part_over_twice_its_budget_is_named_with_its_slowest_tests():
     assert lines[-3:] == ["warning: cluster.docs took 33 s, more than twice its 15 s", "      20.5 s  tests/a.py::test_b[c d]",
                           "      12.3 s  tests/a.py::test_b[c d]"]
     assert gate.slowest(LOG)["unit.merge"] == "\n       1.2 s  a case"
+
+
+@pytest.fixture(scope="module")
+def long_run():
+    loader = importlib.machinery.SourceFileLoader("test_long_script", str(ROOT / "scripts" / "test-long"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("part, texts, want", [
+    ("versions", ["9 passed in 1s\n1 failed, 7 passed in 2s\n1000 passed in 3s\n"], "1,016 passed, 1 failed"),
+    ("sanitized", ["9 passed in 1s\n", "7 passed in 2s\n"], "16 passed"),
+    ("seeds", ["10 runs, 0 wrong\n20 runs, 0 wrong\n", "20 runs, 1 wrong\n"], "40 runs, 1 wrong"),
+    ("reproduce", ["the same programs\n"], "1 same"),
+    ("benchmarks", ["--- 50 TrainJobs, Signalbox, turn 1\n\n50 TrainJobs; idle before, idle after\n", "50 settled jobs; idle before\n",
+                    "50 jobs; idle before\n", "50 TrainJobs of 2000 bytes report every 10 s\n"], "200 jobs"),
+    ("waits", ["no summary\n"], "no count"),
+])
+def test_the_long_run_adds_up_the_numbers_of_its_steps(long_run, part, texts, want):
+    assert long_run.counted(long_run.PARTS[part], texts) == want
+
+
+def test_the_long_run_goes_on_after_a_step_that_fails_and_names_it(long_run, monkeypatch, tmp_path):
+    monkeypatch.setattr(long_run, "ROOT", tmp_path)
+    part = long_run.Part("any", [("crashes", "echo 2 passed; exit 139"), ("passes", "echo 3 passed")], long_run.PYTEST)
+    line = long_run.run_part("any", part, tmp_path, {})
+    assert line.startswith("FAILED in step crashes with exit status 139, see any.crashes.log: 5 passed, ")
+
+
+@pytest.mark.parametrize("command", ["exit 130", "kill -TERM $$"])
+def test_an_interrupted_step_of_the_long_run_is_not_done(long_run, monkeypatch, tmp_path, command):
+    monkeypatch.setattr(long_run, "ROOT", tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        long_run.run_part("any", long_run.Part("any", [("ends", command)], long_run.PYTEST), tmp_path, {})
+    assert not (tmp_path / "any.ends.done").exists()
