@@ -10,7 +10,6 @@ import os
 import pathlib
 import subprocess
 import threading
-import time
 
 import pytest
 import yaml
@@ -64,6 +63,7 @@ class Load:
     def __init__(self, kubeconfig, threads=3):
         self.kubeconfig = kubeconfig
         self.failures, self.done = [], 0
+        self.ended = [0] * threads  # calls, also failed ones, by thread
         self.over = threading.Event()
         self.threads = [threading.Thread(target=self.work, args=(i,)) for i in range(threads)]
 
@@ -76,6 +76,7 @@ class Load:
                 self.done += 1
             except (ApiError, OSError) as error:
                 self.failures.append(str(error))
+            self.ended[number] += 1
             self.over.wait(0.02)
 
     def __enter__(self):
@@ -94,6 +95,11 @@ class Load:
         until = self.done + calls
         wait_for("more calls", lambda: self.done >= until or self.failures != list(failures_before))
         assert self.failures == list(failures_before)
+
+    def pass_pending(self):
+        """Returns once the calls that were under way have ended, and each thread's next one."""
+        before = list(self.ended)
+        wait_for("pending calls", lambda: all(now >= then + 2 for now, then in zip(self.ended, before)))
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +214,7 @@ def test_the_loss_of_a_replica_fails_only_the_calls_that_were_sent_to_it(replica
         replicas.programs["left"].kill()
         wait_for("the endpoints to follow", lambda: balancer.ready() == {"right"}, interval=0.02)
         # A failed call is a server error for its client, which may retry.
-        time.sleep(1)  # for pending answers
+        load.pass_pending()
         failed = list(load.failures)
         assert all("failed calling webhook" in each for each in failed)
         # Only calls that were sent to it fail: those under way when it was lost, one for each thread, and as many for each connection
