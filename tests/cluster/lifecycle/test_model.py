@@ -123,7 +123,14 @@ class Side:
         kind, name = step["watch"].split("/")
         since = self._filled(step.get("from"), step["watch"])
         how = f"resourceVersion={since}" if since else "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-        target = path_of(kind, NAMESPACE) + f"?watch=true&allowWatchBookmarks=true&timeoutSeconds=1&{how}"
+        target = path_of(kind, NAMESPACE) + f"?watch=true&allowWatchBookmarks=true&{how}&timeoutSeconds="
+        for seconds in (1, 10):  # longer if the server has not sent all in time
+            seen = self._events(target + str(seconds), name)
+            if len(seen) >= len(step["want"]["seen"]):
+                break
+        return {"seen": seen}
+
+    def _events(self, target, name):
         seen, last = [], 0
         for line in self._server.watch(target).splitlines():
             event = json.loads(line)
@@ -137,7 +144,7 @@ class Side:
                 version = int(meta["resourceVersion"])
                 seen.append([event["type"], meta.get("labels", {}), "deletionTimestamp" in meta, version > last])
                 last = version
-        return {"seen": seen}
+        return seen
 
     def _filled(self, tree, of):
         if isinstance(tree, dict):
