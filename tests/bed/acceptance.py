@@ -104,7 +104,7 @@ def submit_all(admin):
         admin.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
             "capacity": {"storage": "1Ti"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}}})
     for case in CASES:
-        wait_for("the runtime in the webhook's cache", lambda: taken(admin, submitted(case)), timeout=10)
+        wait_for("the API server to know the namespace", lambda: taken(admin, submitted(case)), timeout=10)
     return {case: wait_for(f"the Pods of {case}", lambda: all_pods(admin, case), timeout=90) for case in CASES}
 
 

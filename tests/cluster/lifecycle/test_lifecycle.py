@@ -107,7 +107,7 @@ def test_a_job_managed_by_another_controller_is_left_alone(signalbox, rest):
     assert "status" not in rest.get("trainjobs", "foreign")
 
 
-def test_settled_jobs_get_no_write_at_all(signalbox, admin, rest):
+def test_with_job_set_s_controller_settled_jobs_get_no_write_at_all(signalbox, admin, rest):
     rest.create(runtime())
     names = ["done", "held", "busy"]
     rest.create(train_job("done"))

@@ -114,7 +114,7 @@ SPECS = {
 
 @pytest.mark.together
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_runtime(signalbox, rest, tmp_path, name):
+def test_what_is_rendered_of_a_shipped_runtime_is_what_the_reconciler_creates(signalbox, rest, tmp_path, name):
     fresh = train_job(f"job-{name.removesuffix('-distributed').replace('.', '-')}", name, nodes=1 if "torchtune" in name else 3,
                       namespace=rest.namespace, **{"suspend": True, "labels": {"team": "blue"}, **SPECS.get(name, {})})
     if name == "xgboost-distributed":
@@ -165,7 +165,7 @@ def launcher_as_node():
 
 @pytest.mark.together
 @pytest.mark.parametrize("case", ODD)
-def test_an_odd_input(signalbox, rest, tmp_path, case):
+def test_what_is_rendered_of_odd_input_is_what_the_reconciler_creates(signalbox, rest, tmp_path, case):
     fresh, blueprint = ODD[case]()
     rest.create(blueprint)
     rest.create(fresh)
