@@ -13,8 +13,8 @@ def install(admin, *models):
             "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": model},
             "spec": {"selectors": [{"cel": {"expression": rule}}]}})
     return admin.request("POST", f"{API}/resourceslices", {
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "models"},
-        "spec": {"driver": DRIVER, "nodeName": node, "pool": {"name": "models", "generation": 1, "resourceSliceCount": 1},
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "-".join(models)},
+        "spec": {"driver": DRIVER, "nodeName": node, "pool": {"name": "-".join(models), "generation": 1, "resourceSliceCount": 1},
                  "devices": [{"name": f"{model}-{number}", "attributes": {"model": {"string": model}}}
                              for model in models for number in range(4)]}})
 
@@ -41,9 +41,8 @@ def allocated(rest):
 
 def taint(admin, name):
     """Adds a NoExecute taint to a device, as its driver does once it is broken."""
-    path = f"{API}/resourceslices/models"
-    slices = admin.request("GET", path)
-    for device in slices["spec"]["devices"]:
-        if device["name"] == name:
-            device["taints"] = [{"key": f"{DRIVER}/broken", "effect": "NoExecute"}]
-    admin.request("PUT", path, slices)
+    for each in admin.request("GET", f"{API}/resourceslices")["items"]:
+        for device in each["spec"]["devices"]:
+            if device["name"] == name:
+                device["taints"] = [{"key": f"{DRIVER}/broken", "effect": "NoExecute"}]
+                admin.request("PUT", f"{API}/resourceslices/{each['metadata']['name']}", each)

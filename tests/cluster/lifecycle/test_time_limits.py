@@ -72,19 +72,18 @@ def test_the_deadline_ends_a_job_that_never_got_a_job_set(signalbox, rest):
 
 def keep_job_sets(rest, yes):
     """Switches a policy of the cluster that denies the deletion of JobSets in this namespace."""
-    group = "/apis/admissionregistration.k8s.io/v1/"
+    group, name = "/apis/admissionregistration.k8s.io/v1/", f"keep-{rest.namespace}"
     policy, binding = group + "validatingadmissionpolicies", group + "validatingadmissionpolicybindings"
     if not yes:
-        for path in (f"{binding}/keep", f"{policy}/keep"):
+        for path in (f"{binding}/{name}", f"{policy}/{name}"):
             rest.request("DELETE", path)
         return
-    rest.request("POST", policy, {"metadata": {"name": "keep"}, "spec": {
+    rest.request("POST", policy, {"metadata": {"name": name}, "spec": {
         "matchConstraints": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": rest.namespace}},
                              "resourceRules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["*"],
                                                 "operations": ["DELETE"], "resources": ["jobsets"]}]},
         "validations": [{"expression": "false", "message": "JobSets are kept for the audit"}]}})
-    rest.request("POST", binding, {"metadata": {"name": "keep"}, "spec": {"policyName": "keep",
-                                                                           "validationActions": ["Deny"]}})
+    rest.request("POST", binding, {"metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]}})
 
 
 def is_kept(rest, name):

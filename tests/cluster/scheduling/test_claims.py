@@ -88,13 +88,13 @@ def test_a_job_keeps_the_claims_of_the_runtime_that_it_began_with(signalbox, res
 
 @pytest.mark.together
 def test_gpus_behind_claims_are_counted(signalbox, rest):
-    rest.request("POST", "/apis/resource.k8s.io/v1/deviceclasses", {
-        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},
-        "spec": {"extendedResourceName": "example.com/gpu"}})
+    accelerators, classes = f"accelerators-{rest.namespace}", f"{devices.API}/deviceclasses"
+    rest.request("POST", classes, {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": accelerators},
+                                   "spec": {"extendedResourceName": "example.com/gpu"}})
     rest.request("POST", f"/apis/resource.k8s.io/v1/namespaces/{rest.namespace}/resourceclaimtemplates", {
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "four"},
         "spec": {"spec": {"devices": {"requests": [
-            {"name": "gpus", "exactly": {"deviceClassName": "accelerators", "count": 4}}]}}}})
+            {"name": "gpus", "exactly": {"deviceClassName": accelerators, "count": 4}}]}}}})
     claiming = runtime("claiming", ml_policy={"numNodes": 2, "xgboost": {}})
     pod = claiming["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     pod["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
@@ -111,6 +111,7 @@ def test_gpus_behind_claims_are_counted(signalbox, rest):
     assert workers(rest, "unknown") == "2"
     wait_for("the event", lambda: [event for event in rest.list("events") if event["reason"] == "GPUCountUnknown"
                                    and event["regarding"]["name"] == "unknown" and "absent" in event["note"]])
+    rest.request("DELETE", f"{classes}/{accelerators}")
 
 
 def changed_claim(claiming):

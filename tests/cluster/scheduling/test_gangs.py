@@ -73,14 +73,17 @@ def test_a_torch_job_becomes_a_gang_and_is_not_written_again(signalbox, pod_grou
 
 
 def test_a_priority_class_has_to_exist_under_volcano(signalbox, pod_groups, rest):
+    name = f"research-{rest.namespace}"
     broken = runtime("with-priority", podGroupPolicy={"volcano": {}})
     broken["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"][
-        "priorityClassName"] = "research"
+        "priorityClassName"] = name
     rest.create(broken)
-    with pytest.raises(Exception, match='spec.runtimeRef: .*PriorityClass .*research.* does not exist'):
+    with pytest.raises(Exception, match=f'spec.runtimeRef: .*PriorityClass .*{name}.* does not exist'):
         rest.create(train_job("early", "with-priority"))
-    rest.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {
-        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "research"}, "value": 1})
-    rest.create(train_job("late", "with-priority"))
-    wait_for("Created", lambda: conditions(rest.get("trainjobs", "late")).get("Created", {}).get("status") == "True")
-    assert pod_group(rest, "volcano", "late")["spec"]["priorityClassName"] == "research"
+    rest.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1}, "priorityclasses")
+    try:
+        rest.create(train_job("late", "with-priority"))
+        wait_for("Created", lambda: conditions(rest.get("trainjobs", "late")).get("Created", {}).get("status") == "True")
+        assert pod_group(rest, "volcano", "late")["spec"]["priorityClassName"] == name
+    finally:
+        rest.delete("priorityclasses", name)
