@@ -11,10 +11,11 @@ import urllib.request
 import yaml
 
 from controlplane.ports import free_ports
-from controlplane.processes import Process
+from controlplane.processes import Process, ProcessEnded
 from paths import ROOT
 from rest import wait_for
 
+_ATTEMPTS = 3
 COMPONENT = ROOT / "manifests" / "components" / "prometheus"
 
 
@@ -57,6 +58,16 @@ class Prometheus:
             "scrape_configs": [{"job_name": job, "static_configs": [{"targets": [f"127.0.0.1:{port}"], "labels": {"pod": f"{job}-0"}}]}
                                for job, port in self._targets.items()]}
         (self._directory / "prometheus.yaml").write_text(yaml.safe_dump(config))
+        for attempt in range(_ATTEMPTS):
+            try:
+                self._start()
+                break
+            except ProcessEnded as ended:
+                if not ended.port_was_taken or attempt + 1 == _ATTEMPTS:
+                    raise
+        return self
+
+    def _start(self):
         port, = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         self._process = Process("prometheus", [
@@ -70,7 +81,6 @@ class Prometheus:
         except BaseException:
             self._process.kill()
             raise
-        return self
 
     def __exit__(self, *_):
         self._process.ask_to_end()
@@ -78,7 +88,8 @@ class Prometheus:
             self._process.kill()
 
     def _ready(self):
-        assert self._process.running(), self._process.tail()
+        if not self._process.running():
+            raise ProcessEnded(self._process)
         try:
             with urllib.request.urlopen(f"{self.url}/-/ready", timeout=2):
                 return True

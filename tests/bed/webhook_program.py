@@ -14,6 +14,7 @@ import tempfile
 import threading
 import urllib.parse
 
+from controlplane.ports import free_ports
 from rest import wait_for
 from scripted_api_server import ScriptedApiServer
 
@@ -52,8 +53,9 @@ def write_kubeconfig(directory, port):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
+    """Returns a free port that no outgoing connection takes meanwhile."""
+    port, = free_ports(1)
+    return port
 
 
 class ApiServer(ScriptedApiServer):
