@@ -154,7 +154,7 @@ struct Shop {
     controller::ReconcileResult run() {
         std::optional<controller::ReconcileResult> report;
         const api::ObjectKey key = {"ns", "job"};
-        const auto task = [&]() -> net::Task<> { report = co_await reconciler.run(key, {}); };
+        const auto task = [&]() -> net::Task<> { report = co_await reconciler.reconcile(key, {}); };
         malloc_trim(0);
         forget_peak();
         const double before = resident("VmRSS");

@@ -19,7 +19,7 @@ const kube::Resource& resource_of(const Json& object) {
 
 void reconcile(Life& life, const api::ObjectKey& of) {
     life.server.show(life.cache);
-    const auto run = [&]() -> kube::Task<> { co_await life.reconciler.run(of, {}); };
+    const auto run = [&]() -> kube::Task<> { co_await life.reconciler.reconcile(of, {}); };
     boost::asio::co_spawn(life.context, run(), boost::asio::detached);
     life.context.restart();
     life.context.run();

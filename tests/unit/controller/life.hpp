@@ -72,7 +72,7 @@ struct Life {
     controller::ReconcileResult reconcile() {
         if (!frozen) server.show(cache);
         controller::ReconcileResult report;
-        const auto run = [&]() -> kube::Task<> { report = co_await reconciler.run(key, {}); };
+        const auto run = [&]() -> kube::Task<> { report = co_await reconciler.reconcile(key, {}); };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();

@@ -47,7 +47,7 @@ struct Watched : Life {
         if (!frozen) server.show(cache);
         server.take_writes();
         ReconcileResult result;
-        const auto run = [&]() -> kube::Task<> { result = co_await watching.run(key, retry_state); };
+        const auto run = [&]() -> kube::Task<> { result = co_await watching.reconcile(key, retry_state); };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();

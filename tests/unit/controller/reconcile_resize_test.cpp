@@ -66,7 +66,7 @@ struct Overtaken : Life {
     ReconcileResult look() {
         server.show(cache);
         ReconcileResult result;
-        const auto run = [&]() -> kube::Task<> { result = co_await reconciler.run(key, retry_state); };
+        const auto run = [&]() -> kube::Task<> { result = co_await reconciler.reconcile(key, retry_state); };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();

@@ -31,7 +31,7 @@ struct Stalling : Life {
         server.show(cache);
         ReconcileResult report;
         const auto run = [&]() -> kube::Task<> {
-            report = co_await reconciler.run(key, retry_state, allowed);
+            report = co_await reconciler.reconcile(key, retry_state, allowed);
         };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
@@ -219,7 +219,9 @@ TEST_CASE("a cache that lags behind stalls no TrainJob") {
     life.set_counts(std::move(counts));
     life.server.now += 40s;
     ReconcileResult report;
-    const auto run = [&]() -> kube::Task<> { report = co_await life.reconciler.run(key, life.retry_state); };
+    const auto run = [&]() -> kube::Task<> {
+        report = co_await life.reconciler.reconcile(key, life.retry_state);
+    };
     boost::asio::co_spawn(life.context, run(), boost::asio::detached);
     life.context.restart();
     life.context.run();

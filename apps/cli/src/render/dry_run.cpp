@@ -60,9 +60,10 @@ Rendering render_train_job(offline::DocumentServer server, const api::ObjectKey&
     controller::Cache cache([](const api::ObjectKey&, const controller::Change&) {}, {}, pipeline);
     show_all(server, cache);
     controller::SharedObjects shared(*clock);
-    controller::Reconciler pass(server, cache, events, silent, [now] { return now; }, {}, {pipeline, shared});
+    controller::Reconciler reconciler(server, cache, events, silent, [now] { return now; }, {},
+                                      {pipeline, shared});
     controller::ReconcileResult report;
-    const auto run = [&]() -> net::Task<> { report = co_await pass.run(train_job, {}); };
+    const auto run = [&]() -> net::Task<> { report = co_await reconciler.reconcile(train_job, {}); };
     offline::run_to_end(context, run());
 
     const api::TrainJob after = api::parse_train_job(*server.find(resources::train_jobs, train_job));

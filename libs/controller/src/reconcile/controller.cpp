@@ -228,7 +228,7 @@ net::Task<> Controller::reconcile_one(api::ObjectKey key) {
         const kube::SteadyTime started = clock_.now();
         const lifecycle::RetryState retry_state = retry_state_of(key, uid);
         const std::size_t allowed = allowed_without_grant(key) + granted(key);
-        const ReconcileResult report = co_await reconciler_.run(key, retry_state, allowed);
+        const ReconcileResult report = co_await reconciler_.reconcile(key, retry_state, allowed);
         settle_concurrent_changes(key, &report);
         if (report.wants_more) {
             allow_more(key, report);

@@ -63,8 +63,8 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availabilit
     co_return std::nullopt;
 }
 
-kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::RetryState retry_state,
-                                            std::size_t allowed) {
+kube::Task<ReconcileResult> Reconciler::reconcile(api::ObjectKey key, lifecycle::RetryState retry_state,
+                                                  std::size_t allowed) {
     MeteredReads server(server_, allowed);
     Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_, progress_);
     metered.reads_ = reads_;
@@ -72,7 +72,7 @@ kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::Retry
     WrittenVersions written;
     ReconcileResult report;
     try {
-        report = co_await metered.run_to_end(std::move(key), std::move(retry_state), written);
+        report = co_await metered.reconcile_to_end(std::move(key), std::move(retry_state), written);
     } catch (const MeteredReads::Exceeded&) {
         report = {.written = written, .wants_more = true};
     }
@@ -95,8 +95,9 @@ void hold(const api::TrainJob& job, ReconcileResult& report) {
 
 }  // namespace
 
-kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
-                                                   WrittenVersions& written) {
+kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
+                                                         lifecycle::RetryState retry_state,
+                                                         WrittenVersions& written) {
     View view = cached_view(cache_, key);
     retry_state.began = now_();
     view.observed.retry_state = retry_state;

@@ -50,14 +50,14 @@ public:
 
     /// Reconciles the TrainJob. Its reads may weigh `allowed` (MeteredReads); a further response ends it with
     /// `wants_more`.
-    kube::Task<ReconcileResult> run(api::ObjectKey key, lifecycle::RetryState retry_state,
-                                    std::size_t allowed = std::numeric_limits<std::size_t>::max());
+    kube::Task<ReconcileResult> reconcile(api::ObjectKey key, lifecycle::RetryState retry_state,
+                                          std::size_t allowed = std::numeric_limits<std::size_t>::max());
 
 private:
     // Sets `written` at each write, since a reconcile that ends by MeteredReads::Exceeded returns nothing
     // else.
-    kube::Task<ReconcileResult> run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
-                                           WrittenVersions& written);
+    kube::Task<ReconcileResult> reconcile_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
+                                                 WrittenVersions& written);
     kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
                                                                  lifecycle::Outcome& outcome);
     kube::Task<std::optional<lifecycle::ReadFailed>> look_up_availability(View& view);
