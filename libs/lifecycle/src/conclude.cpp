@@ -119,8 +119,9 @@ void Concluder::operator()(const Finish& finish) {
     std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::stalled; });
     follow_job_set();
     // A JobSet that has ended needs no cleaning up.
-    conclusion_.settled = finish.from_job_set && !observed_.ttl && !outcome_.policy_unread;
-    if (!conclusion_.settled) conclusion_.requeue_after = min_requeue;
+    conclusion_.own_writes_need_no_reconcile =
+        finish.from_job_set && !observed_.ttl && !outcome_.policy_unread;
+    if (!conclusion_.own_writes_need_no_reconcile) conclusion_.requeue_after = min_requeue;
 }
 
 void Concluder::operator()(const CleanUp& clean_up) {
@@ -227,7 +228,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
                                      api::Time now) {
     std::erase_if(conclusion.events, [](const Event& event) { return event.needs_status; });
     conclusion.decide_again = false;
-    conclusion.settled = false;
+    conclusion.own_writes_need_no_reconcile = false;
     conclusion.requeues_for_progress = false;
     RetryState before = observed.retry_state;
     if (conclusion.retry_state.warned) before.warned = conclusion.retry_state.warned;

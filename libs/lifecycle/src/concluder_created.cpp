@@ -54,7 +54,7 @@ void Concluder::not_created(std::string_view reason, std::string message) {
     const api::Condition* before = api::find_condition(job_.conditions, api::condition::created);
     // The dry run succeeded, but the create was refused: the own status write must not cause the next attempt
     // at once.
-    conclusion_.settled = before && before->reason == api::reason::jobs_creating;
+    conclusion_.own_writes_need_no_reconcile = before && before->reason == api::reason::jobs_creating;
     set(api::condition::created, "False", reason, std::move(message));
     requeue_soon();
 }

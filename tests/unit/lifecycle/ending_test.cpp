@@ -11,7 +11,7 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         CHECK(get(conclusion, "Complete").last_transition == start + 30s);
         CHECK(text(conclusion.jobs_status) == "node: 1 succeeded");
         CHECK(text(conclusion.events) == "Normal AllJobsCompleted");
-        CHECK(conclusion.settled);
+        CHECK(conclusion.own_writes_need_no_reconcile);
         CHECK(conclusion.requeue_after == std::nullopt);
     }
     SECTION("completed at an unknown time") {

@@ -115,11 +115,12 @@ std::size_t Controller::allowed_without_grant(const api::ObjectKey& key) const {
     return free_weight + weight_of_bytes * cache_.bytes_of(key);
 }
 
-// Returns whether a settled reconcile has written this version: then no other writer has changed the object
-// between its decision and this version, because writes carry what they were decided on.
+// Returns whether a reconcile has written this version and its writes need no further one. Then no other
+// writer has changed the object between its decision and this version, because writes carry what they were
+// decided on.
 bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
     const auto at = expectations_.find(key);
-    if (at == expectations_.end() || !at->second.settled) return false;
+    if (at == expectations_.end() || !at->second.own_writes_need_no_reconcile) return false;
     const WrittenVersions& written = at->second.written;
     // The cache has yet to show the version after it.
     if (change.of == Change::Of::train_job && change.resource_version == written.train_job_before)
@@ -136,9 +137,11 @@ bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
 void Controller::settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report) {
     const ConcurrentChanges changes = std::move(concurrent_changes_.extract(key).mapped());
     const auto is_own_version = [&](const std::string& latest, std::string WrittenVersions::*own) {
-        return latest.empty() || (report && report->settled && latest == report->written.*own);
+        return latest.empty() ||
+               (report && report->own_writes_need_no_reconcile && latest == report->written.*own);
     };
-    const bool before_last = report && report->settled && !changes.latest.train_job.empty() &&
+    const bool before_last = report && report->own_writes_need_no_reconcile &&
+                             !changes.latest.train_job.empty() &&
                              changes.latest.train_job == report->written.train_job_before;
     if (changes.of_others ||
         !(before_last || is_own_version(changes.latest.train_job, &WrittenVersions::train_job)) ||
@@ -302,7 +305,7 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     if (report.weight <= allowed_without_grant(key)) grants_.erase(key);
     note_written(key, report, now);
     // The cache may have shown the writes already; then no change comes that would drop the expectations.
-    if (report.settled) expectations_met(key, now);
+    if (report.own_writes_need_no_reconcile) expectations_met(key, now);
     if (report.error) log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
     if (report.retry_state == lifecycle::RetryState())
         retries_.erase(key);
@@ -336,7 +339,7 @@ void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& 
                               kube::SteadyTime now) {
     if (report.written.train_job.empty() && report.written.job_set.empty()) return;
     expectations_[key] = {.written = report.written,
-                          .settled = report.settled,
+                          .own_writes_need_no_reconcile = report.own_writes_need_no_reconcile,
                           .train_job_lists = cache_.train_jobs().lists(key.ns),
                           .job_set_lists = cache_.job_sets().lists(key.ns),
                           .until = now + longest_deferral};

@@ -206,7 +206,7 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     report.requeue_after = conclusion.requeue_after;
     report.retry_state = conclusion.retry_state;
     report.written = written;
-    report.settled = conclusion.settled;
+    report.own_writes_need_no_reconcile = conclusion.own_writes_need_no_reconcile;
     if (!conclusion.decide_again || !answer) co_return false;
     // The CRD of another release may have no field for the restarts; to store them again would not help.
     answer->restarts = conclusion.restarts;

@@ -31,8 +31,8 @@ struct Conclusion {
     bool requeues_for_progress = false;  ///< for a progress deadline, before anything else
     std::vector<Event> events = {};
     RetryState retry_state = {};  ///< to be handed in with the next reconcile
-    /// The writes of this reconcile need no further one, which would find nothing to do.
-    bool settled = false;
+    /// A reconcile after the writes of this one would find nothing to do.
+    bool own_writes_need_no_reconcile = false;
 };
 
 /// Returns the status, the time of the next reconcile and the events, by the outcome of the decision:

@@ -50,7 +50,7 @@ private:
     /// Writes of a reconcile that the caches have not shown yet.
     struct Expectations {
         WrittenVersions written = {};
-        bool settled = false;
+        bool own_writes_need_no_reconcile = false;
         std::uint32_t train_job_lists = 0;
         std::uint32_t job_set_lists = 0;
         kube::SteadyTime until = {};  // then the reconcile runs anyway

@@ -20,10 +20,10 @@ namespace controller {
 struct ReconcileResult {
     bool gone = false;  ///< there is no such TrainJob: forget it
     std::optional<std::chrono::seconds> requeue_after = {};
-    api::Time concluded = {};                ///< the second in which `requeue_after` was computed
-    lifecycle::RetryState retry_state = {};  ///< to be handed in with the next reconcile of this job
-    WrittenVersions written = {};            ///< the next reconcile waits until the caches have these
-    bool settled = false;                    ///< no reconcile is needed when the caches have them
+    api::Time concluded = {};                   ///< the second in which `requeue_after` was computed
+    lifecycle::RetryState retry_state = {};     ///< to be handed in with the next reconcile of this job
+    WrittenVersions written = {};               ///< the next reconcile waits until the caches have these
+    bool own_writes_need_no_reconcile = false;  ///< when the caches have them
     std::optional<api::Error> error = {};
     lifecycle::Measurements measurements = {};
     std::size_t weight = 0;   ///< of the responses to its reads, as MeteredReads counts
