@@ -188,21 +188,21 @@ TEST_CASE("a cancelled reflector releases everything", "[kube]") {
 
 TEST_CASE("watches that the server ends and watches that break are counted separately", "[kube]") {
     Fixture fixture;
-    CHECK(!fixture.reflector.works());
+    CHECK(!fixture.reflector.healthy());
     fixture.server.watches = {Script{end_of_list("9"), 400s, Closed{}},
                               Script{200s, refusal(0, Errc::unavailable, "reset")},
                               Script{10s, error_event(410, "Expired")}, Script{end_of_list("20"), Silence{}}};
     fixture.clock.run_for(20min);
     CHECK(fixture.reflector.restarts().ended == 1);
     CHECK(fixture.reflector.restarts().broken == 2);
-    CHECK(fixture.reflector.works());
+    CHECK(fixture.reflector.healthy());
 }
 
 TEST_CASE("a watch that is never opened is not healthy, and has no restarts", "[kube]") {
     Fixture fixture;
     for (int i = 0; i < 50; ++i) fixture.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
     fixture.clock.run_for(10min);
-    CHECK(!fixture.reflector.works());
+    CHECK(!fixture.reflector.healthy());
     CHECK(fixture.reflector.restarts().ended + fixture.reflector.restarts().broken == 0);
 }
 

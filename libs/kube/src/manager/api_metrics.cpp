@@ -50,8 +50,8 @@ void ApiMetrics::follow(const Reflector& watch) {
     metrics_.read_gauge("signalbox_watch_working",
                         "1 while the cache of that resource is complete and followed.",
                         [watches] {
-                            const auto works = [](const Reflector* each) { return each->works(); };
-                            return std::all_of(watches->begin(), watches->end(), works) ? 1 : 0;
+                            const auto healthy = [](const Reflector* each) { return each->healthy(); };
+                            return std::all_of(watches->begin(), watches->end(), healthy) ? 1 : 0;
                         },
                         {{"resource", resource}});
     const auto restarts = [&](const char* reason, std::uint64_t Reflector::Restarts::*count) {

@@ -38,7 +38,7 @@ public:
 
     bool synced() const { return machine_.synced(); }
     /// Returns whether the sink is complete and there is no error.
-    bool works() const { return machine_.synced() && !machine_.error(); }
+    bool healthy() const { return machine_.synced() && !machine_.error(); }
     std::uint64_t objects_received() const { return machine_.objects_received(); }
     const Restarts& restarts() const { return restarts_; }
     const Scope& scope() const { return scope_; }
