@@ -10,11 +10,11 @@ constexpr int failed = 1;
 
 }  // namespace
 
-Supervisor::Supervisor(boost::asio::io_context& context, Log& log, ShutdownLimits limits, Leave leave)
+Supervisor::Supervisor(boost::asio::io_context& context, Log& log, ShutdownLimits limits, Exit exit_process)
     : context_(context),
       log_(log),
       limits_(limits),
-      leave_(std::move(leave)),
+      exit_(std::move(exit_process)),
       signals_(context.get_executor(), {SIGTERM, SIGINT}),
       ending_(context.get_executor()),
       loops_(context.get_executor()),
@@ -33,7 +33,7 @@ void Supervisor::note_bug(const std::string& loop, const std::string& what) {
     ending_.notify();
 }
 
-Task<> Supervisor::hear_signals() {
+Task<> Supervisor::handle_signals() {
     const int first = co_await signals_.next();
     if (ended_) co_return;
     log_.info("stopping", {{"signal", first}});
@@ -41,24 +41,24 @@ Task<> Supervisor::hear_signals() {
     const int second = co_await signals_.next();
     if (ended_) co_return;
     log_.warn("a second signal: ending at once", {{"signal", second}});
-    leave_(failed);
+    exit_(failed);
 }
 
-Task<> Supervisor::limit_the_end() {
+Task<> Supervisor::enforce_limit() {
     const auto limit = bug_ ? limits_.end_of_bug : limits_.end;
     co_await sleep_for(limit);
     if (ended_) co_return;
     log_.error("the end took too long; leaving what is under way",
                {{"seconds", std::chrono::duration<double>(limit).count()}});
-    leave_(failed);
+    exit_(failed);
 }
 
-Task<> Supervisor::whole_life(const End& end) {
+Task<> Supervisor::run_until_shutdown(const Shutdown& shutdown) {
     co_await ending_.wait();
     const auto no_report = [](const std::exception_ptr&) {};
-    own_.start(limit_the_end(), no_report);
+    own_.start(enforce_limit(), no_report);
     try {
-        co_await end(bug_.has_value());
+        co_await shutdown(bug_.has_value());
     } catch (const std::exception& exception) {
         note_bug("the end", exception.what());
     }
@@ -67,16 +67,16 @@ Task<> Supervisor::whole_life(const End& end) {
     co_await own_.join();
 }
 
-api::Result<> Supervisor::run(const End& end, const ExpectedCompletions& awaited) {
+api::Result<> Supervisor::run(const Shutdown& shutdown, const ExpectedCompletions& awaited) {
     try {
-        own_.start(hear_signals(), [this](const std::exception_ptr& thrown) {
+        own_.start(handle_signals(), [this](const std::exception_ptr& thrown) {
             if (thrown) note_bug("signals", what_of(thrown));
         });
         auto stop = [this](std::exception_ptr thrown) {
             context_.stop();
             if (thrown) std::rethrow_exception(thrown);
         };
-        boost::asio::co_spawn(context_, whole_life(end), stop);
+        boost::asio::co_spawn(context_, run_until_shutdown(shutdown), stop);
         if (awaited)
             run_paced(context_, awaited);
         else
@@ -87,7 +87,7 @@ api::Result<> Supervisor::run(const End& end, const ExpectedCompletions& awaited
     } catch (const std::exception& exception) {
         // A handler outside all loops threw: the state of the process is unknown.
         log_.error("the event loop ended with an exception, which is a bug", {{"error", exception.what()}});
-        leave_(failed);
+        exit_(failed);
     }
     if (bug_) return api::Error{.message = *bug_};
     return {};

@@ -91,8 +91,8 @@ public:
     /// The parts of the shutdown: `before` ends the work while watches and lease still live, `after` closes
     /// the rest when all loops have ended. `immediate`: after a bug; then neither waits for anything.
     struct Shutdown {
-        net::Supervisor::End before = {};
-        net::Supervisor::End after = {};
+        net::Supervisor::Shutdown before = {};
+        net::Supervisor::Shutdown after = {};
     };
     /// Runs the process until SIGTERM, SIGINT or a bug, which is an error; see net::Supervisor. The process
     /// is not ready from the signal on. The lease is released after the loops. Later signals are ignored, so

@@ -26,34 +26,35 @@ struct ShutdownLimits {
 class Supervisor {
 public:
     /// Exits at once, without destructors, since those may wait for something that does not end.
-    using Leave = std::function<void(int status)>;
+    using Exit = std::function<void(int status)>;
     /// Ends the work of the process in order. With `immediate`, after a bug, it should not wait for anything.
-    using End = std::function<Task<>(bool immediate)>;
+    using Shutdown = std::function<Task<>(bool immediate)>;
 
     /// Handles SIGTERM and SIGINT from now on. A signal before run() is not lost.
     Supervisor(boost::asio::io_context& context, Log& log, ShutdownLimits limits = {},
-               Leave leave = std::_Exit);
+               Exit exit_process = std::_Exit);
 
     /// Runs `loop` until stop_loops(). The log and the error of run() give `name` if the loop ends by itself.
     void start(std::string name, Task<> loop);
-    /// Cancels the loops and returns when they have ended. `End` calls it, since it may need some loops
+    /// Cancels the loops and returns when they have ended. `Shutdown` calls it, since it may need some loops
     /// before.
     Task<> stop_loops() { return loops_.join(); }
 
     /// Runs the context until the end. Returns an error after a bug. Exits with status 1 on a second signal,
-    /// if `end` exceeds its limit, or if a handler outside all loops throws. With `awaited`, runs in rounds.
-    api::Result<> run(const End& end, const ExpectedCompletions& awaited = {});
+    /// if `shutdown` exceeds its limit, or if a handler outside all loops throws. With `awaited`, runs in
+    /// rounds.
+    api::Result<> run(const Shutdown& shutdown, const ExpectedCompletions& awaited = {});
 
 private:
-    Task<> hear_signals();
-    Task<> limit_the_end();
-    Task<> whole_life(const End& end);
+    Task<> handle_signals();
+    Task<> enforce_limit();
+    Task<> run_until_shutdown(const Shutdown& shutdown);
     void note_bug(const std::string& loop, const std::string& what);
 
     boost::asio::io_context& context_;
     Log& log_;
     ShutdownLimits limits_;
-    Leave leave_;
+    Exit exit_;
     Signals signals_;
     Wakeup ending_;
     TaskGroup loops_;
