@@ -64,9 +64,10 @@ TrainJob parse_train_job(const Json& object) {
     return job;
 }
 
-TrainJob take_train_job(Json object) {
-    TrainJob job = parse_all_but_spec(object);
-    if (Json* spec = object.find("spec")) job.spec = std::move(*spec);
+TrainJob parse_train_job(Json&& object) {
+    Json taken = std::move(object);  // frees the rest at the return
+    TrainJob job = parse_all_but_spec(taken);
+    if (Json* spec = taken.find("spec")) job.spec = std::move(*spec);
     return job;
 }
 

@@ -112,9 +112,9 @@ TEST_CASE("a TrainJob that is parsed from a moved object is the same", "[api]") 
         parse_json(R"({"metadata": {"name": "job"}, "spec": {"suspend": true, "trainer": {"numNodes": 4}}})")
             .value();
     const TrainJob copied = parse_train_job(object);
-    const TrainJob taken = take_train_job(std::move(object));
+    const TrainJob taken = parse_train_job(std::move(object));
     CHECK(taken.meta.name == copied.meta.name);
     CHECK(taken.spec == copied.spec);
     CHECK(taken.suspend);
-    CHECK(take_train_job(Json("x")).spec.is_null());
+    CHECK(parse_train_job(Json("x")).spec.is_null());
 }

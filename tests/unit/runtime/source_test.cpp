@@ -9,7 +9,7 @@ TEST_CASE("the source of a JobSet is everything it is built from, except suspend
     const Json runtime = tree("{metadata: {resourceVersion: '1'}, spec: {mlPolicy: {numNodes: 1}}}");
     const Json claim = tree("{kind: ResourceClaim, metadata: {name: c, resourceVersion: '1'}, spec: {a: b}}");
     const auto source = [](const Json& object, const Json& of, std::vector<Json> observed = {}) {
-        const api::TrainJob parsed = api::take_train_job(object);
+        const api::TrainJob parsed = api::parse_train_job(object);
         return runtime::source_of({.job = parsed, .runtime = of, .observed = std::move(observed)});
     };
     const std::string one = source(job, runtime, {claim});
@@ -32,7 +32,7 @@ TEST_CASE("the source of a JobSet is everything it is built from, except suspend
 TEST_CASE("fields that may change in a suspended JobSet are no part of its source", "[runtime]") {
     const Json runtime = tree("{spec: {mlPolicy: {numNodes: 1}}}");
     const auto source = [&](const std::string& patches, const std::string& more = "") {
-        const api::TrainJob parsed = api::take_train_job(
+        const api::TrainJob parsed = api::parse_train_job(
             tree("{metadata: {name: a, uid: u}, spec: {runtimePatches: [" + patches + "]" + more + "}}"));
         return runtime::source_of({.job = parsed, .runtime = runtime});
     };

@@ -167,7 +167,7 @@ PodsRun pods_run(const std::vector<api::JobStatus>& jobs) {
 Brief brief_of(Json train_job, const Runtimes& runtimes) {
     Brief brief;
     brief.progress = progress_of(train_job);
-    const api::TrainJob job = api::take_train_job(std::move(train_job));
+    const api::TrainJob job = api::parse_train_job(std::move(train_job));
     const RuntimeFacts* runtime = find_runtime(runtimes, job);
     brief.key = job.meta.key();
     brief.uid = job.meta.uid;

@@ -81,8 +81,8 @@ struct TrainJob {
 /// program.
 TrainJob parse_train_job(const Json& object);
 
-/// Reads as parse_train_job(), but moves the spec out of the object.
-TrainJob take_train_job(Json object);
+/// Reads in the same way, but takes the spec from the object and frees the rest.
+TrainJob parse_train_job(Json&& object);
 
 /// Reads `runtimeRef` of a TrainJob's spec, with the CRD's defaults.
 RuntimeRef parse_runtime_ref(const Json& spec);

@@ -245,7 +245,7 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
 std::optional<api::TrainJob> Cache::train_job(const api::ObjectKey& key) const {
     const auto* entry = train_jobs_.find(key);
     if (!entry) return std::nullopt;
-    api::TrainJob job = api::take_train_job(tree_of(entry->object));
+    api::TrainJob job = api::parse_train_job(tree_of(entry->object));
     identify(job.meta, key, entry->object);
     return job;
 }

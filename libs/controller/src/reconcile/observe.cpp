@@ -93,7 +93,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api:
     auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
     if (!job) co_return job.error();
     if (!*job) co_return view;
-    view.observed.job = api::take_train_job(std::move(**job));
+    view.observed.job = api::parse_train_job(std::move(**job));
     if (api::is_supported(view.observed.job->runtime_ref)) {
         const api::ObjectKey name = runtime_key(*view.observed.job);
         const auto runtime = co_await reads.read(server, runtime_resource(*view.observed.job), name);
@@ -109,7 +109,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api:
         if (!whole) co_return whole.error();
         if (!*whole) co_return View{.live = what};
         view.observed.first_resume = lifecycle::first_resume(**whole, now);
-        view.observed.job = api::take_train_job(std::move(**whole));
+        view.observed.job = api::parse_train_job(std::move(**whole));
     }
     if (what == lifecycle::Live::all) {
         const api::JsonPaths omit = for_change ? api::JsonPaths() : api::JsonPaths(rest_of_job_set);
@@ -128,7 +128,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api:
             if (!again) co_return again.error();
             if (!*again || api::parse_meta(**again).uid != view.observed.job->meta.uid)
                 co_return View{.live = what};
-            view.observed.job = api::take_train_job(std::move(**again));
+            view.observed.job = api::parse_train_job(std::move(**again));
             note_live_policy(view);
         }
     }

@@ -224,7 +224,7 @@ kube::Async<Reconciler::Stored> Reconciler::write_status(const api::TrainJob& jo
     if (conclusion.decide_again) {
         auto answer = co_await kube::fetch(server_, std::move(request), managed_fields);
         if (!answer) co_return answer.error();
-        stored.job = api::take_train_job(std::move(*answer));
+        stored.job = api::parse_train_job(std::move(*answer));
         stored.version = stored.job->meta.resource_version;
     } else {
         request = kube::without_object(std::move(request));

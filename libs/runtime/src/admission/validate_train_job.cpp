@@ -131,9 +131,9 @@ std::vector<Need> review_needs(const Json& runtime, const Pipeline& pipeline) {
 
 ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
     const bool harmless = is_harmless_update(review.object, review.old_object);
-    const api::TrainJob job = api::take_train_job(std::move(review.object));
+    const api::TrainJob job = api::parse_train_job(std::move(review.object));
     std::optional<api::TrainJob> old_job;
-    if (!review.old_object.is_null()) old_job = api::take_train_job(std::move(review.old_object));
+    if (!review.old_object.is_null()) old_job = api::parse_train_job(std::move(review.old_object));
     ValidationResult result;
     if (harmless) {
         const ActivePlugins plugins(pipeline, nothing);
