@@ -116,12 +116,12 @@ api::Result<std::uint16_t> ConnectionTable::listen() {
     return acceptor_.local_endpoint().port();
 }
 
-Task<> ConnectionTable::accept_loop(std::shared_ptr<ConnectionTable> core) {
-    while (core->acceptor_.is_open()) {
-        const auto [error] = co_await core->acceptor_.async_wait(tcp::acceptor::wait_read, as_tuple);
-        if (error || !core->acceptor_.is_open()) co_return;
-        if (core->accept_pending(accept_batch)) continue;
-        asio::steady_timer pause(core->acceptor_.get_executor(), accept_pause);
+Task<> ConnectionTable::accept_loop(std::shared_ptr<ConnectionTable> table) {
+    while (table->acceptor_.is_open()) {
+        const auto [error] = co_await table->acceptor_.async_wait(tcp::acceptor::wait_read, as_tuple);
+        if (error || !table->acceptor_.is_open()) co_return;
+        if (table->accept_pending(accept_batch)) continue;
+        asio::steady_timer pause(table->acceptor_.get_executor(), accept_pause);
         co_await pause.async_wait(as_tuple);
     }
 }
@@ -144,7 +144,7 @@ bool ConnectionTable::accept_pending(int at_most) {
         }
         out_of_descriptors_ = false;
         ++stats.accepted;
-        if (!is_welcome(peer)) {
+        if (!within_source_rate(peer)) {
             ++stats.limited;
             continue;
         }
@@ -158,7 +158,7 @@ bool ConnectionTable::accept_pending(int at_most) {
     return true;
 }
 
-bool ConnectionTable::is_welcome(const tcp::endpoint& peer) {
+bool ConnectionTable::within_source_rate(const tcp::endpoint& peer) {
     return !sources_ || sources_->take(source_of(peer.address()), std::chrono::steady_clock::now());
 }
 
@@ -252,7 +252,7 @@ void ConnectionTable::watch(SteadyTime deadline) {
     expiry_.expires_at(deadline);
     expiry_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
         if (error) return;
-        if (const auto core = weak.lock()) core->expire();
+        if (const auto table = weak.lock()) table->expire();
     });
 }
 
@@ -348,7 +348,7 @@ bool ConnectionTable::make_room_for_bytes(const Connection& needing) {
 }
 
 void ConnectionTable::start_draining() {
-    retired = draining = true;
+    closes_after_response = draining = true;
     // The kernel has accepted the connections in the backlog; closing the socket would reset them.
     while (acceptor_.is_open()) {
         const auto before = stats.accepted.load();
@@ -366,14 +366,14 @@ void ConnectionTable::start_draining() {
     watch(deadline_of(Phase::first_request));
 }
 
-Task<> ConnectionTable::drain(std::shared_ptr<ConnectionTable> core, milliseconds grace) {
-    core->start_draining();
-    core->all_gone_.expires_after(grace);
+Task<> ConnectionTable::drain(std::shared_ptr<ConnectionTable> table, milliseconds grace) {
+    table->start_draining();
+    table->all_gone_.expires_after(grace);
     // An accepted connection is counted when its coroutine first runs, so run the ready handlers before the
     // check.
-    co_await asio::post(core->acceptor_.get_executor(), asio::use_awaitable);
-    if (core->stats.connections > 0) co_await core->all_gone_.async_wait(as_tuple);
-    core->shutdown();
+    co_await asio::post(table->acceptor_.get_executor(), asio::use_awaitable);
+    if (table->stats.connections > 0) co_await table->all_gone_.async_wait(as_tuple);
+    table->shutdown();
 }
 
 void ConnectionTable::shutdown() {

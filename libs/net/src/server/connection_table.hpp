@@ -36,7 +36,7 @@ public:
     Stop stop = Stop::none;
     bool served = false;   ///< has sent at least one request
     bool known = false;    ///< see ServerConfig::is_to_known
-    std::size_t held = 0;  ///< bytes of the body or the response that the core has counted
+    std::size_t held = 0;  ///< bytes of the body or the response that the table has counted
 
 protected:
     ~Connection() = default;
@@ -53,15 +53,15 @@ private:
 class ConnectionTable : public std::enable_shared_from_this<ConnectionTable> {
 public:
     /// Serves one connection until it ends.
-    using Serve = Task<> (*)(std::shared_ptr<ConnectionTable> core, boost::asio::ip::tcp::socket socket);
+    using Serve = Task<> (*)(std::shared_ptr<ConnectionTable> table, boost::asio::ip::tcp::socket socket);
 
     ConnectionTable(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log,
                     Serve serve);
 
     api::Result<std::uint16_t> listen();
     /// Runs until the acceptor is closed.
-    static Task<> accept_loop(std::shared_ptr<ConnectionTable> core);
-    static Task<> drain(std::shared_ptr<ConnectionTable> core, std::chrono::milliseconds grace);
+    static Task<> accept_loop(std::shared_ptr<ConnectionTable> table);
+    static Task<> drain(std::shared_ptr<ConnectionTable> table, std::chrono::milliseconds grace);
     void shutdown();
 
     // Called by connections.
@@ -88,7 +88,7 @@ public:
     const Handler handler;
     Log& log;
     ServerStats stats = {};
-    bool retired = false;
+    bool closes_after_response = false;
     bool draining = false;
 
 private:
@@ -105,7 +105,7 @@ private:
     bool make_room_for_bytes(const Connection& needing);
     /// Returns false if the process is out of file descriptors or memory.
     bool accept_pending(int at_most);
-    bool is_welcome(const boost::asio::ip::tcp::endpoint& peer);
+    bool within_source_rate(const boost::asio::ip::tcp::endpoint& peer);
     void start_draining();
 
     const Serve serve_;

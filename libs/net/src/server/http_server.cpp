@@ -11,26 +11,26 @@ class Server final : public HttpServer {
 public:
     Server(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log)
         : executor_(executor),
-          core_(std::make_shared<ConnectionTable>(executor, std::move(config), std::move(handler), log,
-                                                  Session::serve)) {}
-    ~Server() override { core_->shutdown(); }
+          table_(std::make_shared<ConnectionTable>(executor, std::move(config), std::move(handler), log,
+                                                   Session::serve)) {}
+    ~Server() override { table_->shutdown(); }
 
     api::Result<std::uint16_t> start() override {
-        auto port = core_->listen();
+        auto port = table_->listen();
         // A server that no longer accepts is useless: pass the exception on, out of the run() of the context.
         const auto on_end = [](std::exception_ptr thrown) {
             if (thrown) std::rethrow_exception(thrown);
         };
-        if (port) boost::asio::co_spawn(executor_, ConnectionTable::accept_loop(core_), on_end);
+        if (port) boost::asio::co_spawn(executor_, ConnectionTable::accept_loop(table_), on_end);
         return port;
     }
-    void close_after_response() override { core_->retired = true; }
-    Task<> drain(std::chrono::milliseconds grace) override { return ConnectionTable::drain(core_, grace); }
-    const ServerStats& stats() const override { return core_->stats; }
+    void close_after_response() override { table_->closes_after_response = true; }
+    Task<> drain(std::chrono::milliseconds grace) override { return ConnectionTable::drain(table_, grace); }
+    const ServerStats& stats() const override { return table_->stats; }
 
 private:
     boost::asio::any_io_executor executor_;
-    std::shared_ptr<ConnectionTable> core_;
+    std::shared_ptr<ConnectionTable> table_;
 };
 
 }  // namespace

@@ -44,42 +44,43 @@ std::string address_of(const Session::Socket& socket) {
 
 }  // namespace
 
-Session::Session(std::shared_ptr<ConnectionTable> core, Socket socket)
-    : core_(std::move(core)),
+Session::Session(std::shared_ptr<ConnectionTable> table, Socket socket)
+    : table_(std::move(table)),
       peer_(address_of(socket)),
       stream_(std::move(socket)),
       reader_(
-          {.header_bytes = core_->config.limits.header_bytes, .body_bytes = core_->config.limits.body_bytes},
-          [this](std::size_t size) { return core_->hold(*this, size); }) {
-    core_->opened(*this);
+          {.header_bytes = table_->config.limits.header_bytes,
+           .body_bytes = table_->config.limits.body_bytes},
+          [this](std::size_t size) { return table_->hold(*this, size); }) {
+    table_->opened(*this);
     boost::system::error_code ignored;
     stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
 Session::~Session() {
     finish_request();
-    core_->closed(*this);
+    table_->closed(*this);
 }
 
-Task<> Session::serve(std::shared_ptr<ConnectionTable> core, Socket socket) {
-    Session session(core, std::move(socket));
+Task<> Session::serve(std::shared_ptr<ConnectionTable> table, Socket socket) {
+    Session session(table, std::move(socket));
     try {
         co_await session.run();
     } catch (const std::exception& e) {
-        core->log.error("connection ended by an exception", {{"error", e.what()}});
+        table->log.error("connection ended by an exception", {{"error", e.what()}});
     }
 }
 
 Task<bool> Session::shake_hands() {
-    auto ssl = core_->config.tls->impl().new_connection();
+    auto ssl = table_->config.tls->impl().new_connection();
     if (!ssl) co_return false;
     stream_.start_tls(std::move(ssl));
-    core_->enter(*this, Phase::client_hello);
+    table_->enter(*this, Phase::client_hello);
     bool greeted = false;
     for (;;) {
         const auto io = stream_.handshake();
         if (!std::exchange(greeted, stream_.handshake_began()) && greeted)
-            core_->enter(*this, Phase::handshake);
+            table_->enter(*this, Phase::handshake);
         if (io.status == IoStatus::done) {
             // The server has nothing to send now that would carry the ACK of the client's last flight. A
             // client with Nagle's algorithm would hold its request back until that ACK.
@@ -88,7 +89,7 @@ Task<bool> Session::shake_hands() {
             co_return true;
         }
         if (io.status == IoStatus::eof || io.status == IoStatus::failed) {
-            core_->handshake_failed(peer_, stream_.rejected(), stream_.failure());
+            table_->handshake_failed(peer_, stream_.rejected(), stream_.failure());
             co_return false;
         }
         co_await stream_.wait(io.status);
@@ -98,7 +99,7 @@ Task<bool> Session::shake_hands() {
 
 // One loop, without nested coroutines: each would cost a frame per request.
 Task<> Session::run() {
-    if (core_->config.tls && !co_await shake_hands()) co_return;
+    if (table_->config.tls && !co_await shake_hands()) co_return;
     int in_a_row = 0;
     while (!close_after_) {
         if (++in_a_row > requests_per_turn) {
@@ -109,11 +110,11 @@ Task<> Session::run() {
         if (!has_unread() && !stream_.has_buffered()) {
             in_a_row = 0;
             finish_request();
-            core_->enter(*this, known ? Phase::idle : Phase::first_request);
-            if (core_->draining && served && !has_anything()) co_return;
+            table_->enter(*this, known ? Phase::idle : Phase::first_request);
+            if (table_->draining && served && !has_anything()) co_return;
             co_await stream_.wait(IoStatus::want_read);
             // A request that arrived just before the drain is still answered.
-            if (stop == Stop::drained && has_anything()) core_->revive(*this);
+            if (stop == Stop::drained && has_anything()) table_->revive(*this);
             if (stopped()) co_return;
         }
         begin_request();
@@ -131,12 +132,12 @@ Task<> Session::run() {
         } else if (next == Next::refuse) {
             response = refuse(reader_.refusal().status, reader_.refusal().text);
         } else {
-            core_->enter(*this, Phase::handler);
-            const InFlight in_flight(core_->stats);
+            table_->enter(*this, Phase::handler);
+            const InFlight in_flight(table_->stats);
             served = true;
             try {
                 exchange_->request.peer = peer_;
-                auto answer = core_->handler(exchange_->request);
+                auto answer = table_->handler(exchange_->request);
                 if (auto* later = std::get_if<Task<HttpResponse>>(&answer)) {
                     exchange_->free_input();
                     response = co_await std::move(*later);
@@ -148,15 +149,15 @@ Task<> Session::run() {
             } catch (...) {
                 response = after_exception("unknown exception");
             }
-            const IsToKnown& is_to_known = core_->config.is_to_known;
-            if (!is_to_known || is_to_known(response)) core_->become_known(*this);
+            const IsToKnown& is_to_known = table_->config.is_to_known;
+            if (!is_to_known || is_to_known(response)) table_->become_known(*this);
         }
         const SteadyTime began = entered;
         hold_answer(response);
         put_together(response);
         // The text is in `out` now: a client that does not read must not hold it twice.
         free_text(response.body);
-        core_->enter(*this, Phase::write);
+        table_->enter(*this, Phase::write);
         if (entered - began > long_request) in_a_row = requests_per_turn;
         const auto& out = exchange_->out;
         for (std::size_t sent = 0; sent < out.size();) {
@@ -171,29 +172,29 @@ Task<> Session::run() {
     finish_request();
     // Closing a socket with unread bytes would reset the connection, and the client might lose the response.
     stream_.end_writing();
-    core_->enter(*this, Phase::linger);
+    table_->enter(*this, Phase::linger);
     while (stream_.discard_received() && !stopped()) co_await stream_.wait(IoStatus::want_read);
 }
 
 void Session::begin_request() {
-    core_->enter(*this, Phase::header);
-    if (!exchange_) exchange_ = core_->take_exchange();
-    core_->release(*this);
+    table_->enter(*this, Phase::header);
+    if (!exchange_) exchange_ = table_->take_exchange();
+    table_->release(*this);
     reader_.begin(*exchange_);
 }
 
 void Session::finish_request() {
-    core_->release(*this);
-    if (exchange_) core_->give_back(std::move(exchange_));
+    table_->release(*this);
+    if (exchange_) table_->give_back(std::move(exchange_));
 }
 
 // From here on the response is counted in place of the body.
 void Session::hold_answer(HttpResponse& response) {
-    core_->release(*this);
+    table_->release(*this);
     auto& body = exchange_->request.body;
     if (body.capacity() + response.body.size() > ServerLimits::uncounted_bytes) free_text(body);
-    if (!core_->hold(*this, response.body.size())) {
-        ++core_->stats.refusals.of(503);
+    if (!table_->hold(*this, response.body.size())) {
+        ++table_->stats.refusals.of(503);
         response = own_response(503, "too many large answers at a time, try again");
         response.close = false;
     }
@@ -201,14 +202,15 @@ void Session::hold_answer(HttpResponse& response) {
 
 void Session::put_together(const HttpResponse& response) {
     close_after_ =
-        close_after_ || response.close || core_->retired || stopped() || (known && core_->keeps_too_many());
+        close_after_ || response.close || table_->closes_after_response || stopped() ||
+        (known && table_->keeps_too_many());
     exchange_->out.clear();
     append_response(exchange_->out, response, close_after_, exchange_->request.method == "HEAD");
 }
 
 HttpResponse Session::after_exception(const char* what) {
-    ++core_->stats.handler_errors;
-    core_->log.error("request handler failed", {{"target", exchange_->request.target}, {"error", what}});
+    ++table_->stats.handler_errors;
+    table_->log.error("request handler failed", {{"target", exchange_->request.target}, {"error", what}});
     auto response = own_response(500, "internal error");
     response.close = false;
     return response;
@@ -236,7 +238,7 @@ Session::Next Session::receive() {
         const Io io = stream_.read(room.data(), room.size());
         reader_.received(io.bytes);
         if (io.status == IoStatus::done) continue;
-        if (stream_.flooded()) ++core_->stats.floods;
+        if (stream_.flooded()) ++table_->stats.floods;
         waiting_for_ = io.status;
         return io.status == IoStatus::eof || io.status == IoStatus::failed ? Next::gone : Next::wait;
     }
@@ -245,19 +247,19 @@ Session::Next Session::receive() {
 // Returns false if the client's receive window has no room even for the interim response: it could not
 // receive a response either.
 bool Session::welcome_body() {
-    core_->enter(*this, Phase::body);
+    table_->enter(*this, Phase::body);
     return !reader_.wants_continue() ||
            stream_.write(continue_text.data(), continue_text.size()).status == IoStatus::done;
 }
 
 // The connection ends after this response.
 HttpResponse Session::refuse(int status, std::string_view text) {
-    ++core_->stats.refusals.of(status);
+    ++table_->stats.refusals.of(status);
     return own_response(status, text);
 }
 
 HttpResponse Session::own_response(int status, std::string_view text) const {
-    const Refuse& refuse = core_->config.refuse;
+    const Refuse& refuse = table_->config.refuse;
     HttpResponse response = refuse ? refuse(status, text) : plain(text);
     response.status = status;
     response.close = true;

@@ -15,9 +15,9 @@ public:
     using Socket = boost::asio::ip::tcp::socket;
 
     /// Runs a connection from its first byte to its end.
-    static Task<> serve(std::shared_ptr<ConnectionTable> core, Socket socket);
+    static Task<> serve(std::shared_ptr<ConnectionTable> table, Socket socket);
 
-    Session(std::shared_ptr<ConnectionTable> core, Socket socket);
+    Session(std::shared_ptr<ConnectionTable> table, Socket socket);
     ~Session();
 
 private:
@@ -42,7 +42,7 @@ private:
     HttpResponse refuse(int status, std::string_view text);
     HttpResponse own_response(int status, std::string_view text) const;
 
-    std::shared_ptr<ConnectionTable> core_;
+    std::shared_ptr<ConnectionTable> table_;
     const std::string peer_;
     Stream stream_;
     std::unique_ptr<Exchange> exchange_ = {};
