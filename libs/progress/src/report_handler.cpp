@@ -28,7 +28,7 @@ net::Answer ReportHandler::answer(net::HttpRequest& request) {
     if (token.empty() || token.size() > max_token_bytes || !namespaces_.contains(train_job->ns))
         return finish(request, *train_job, {}, refused(Outcome::forbidden), came);
     const net::Digest digest = PodAuthenticator::digest_of(token, *train_job);
-    if (const auto sender = authenticator_.at_hand(*train_job, digest)) {
+    if (const auto sender = authenticator_.from_cache(*train_job, digest)) {
         Taken taken = take(*train_job, *sender, request.body);
         if (auto* verdict = std::get_if<Verdict>(&taken))
             return finish(request, *train_job, sender->pod.name, std::move(*verdict), came);

@@ -52,7 +52,7 @@ public:
     static net::Digest digest_of(std::string_view token, const api::ObjectKey& train_job);
 
     /// Returns the stored result; nullopt if ask() is needed.
-    std::optional<Sender> at_hand(const api::ObjectKey& train_job, const net::Digest& digest);
+    std::optional<Sender> from_cache(const api::ObjectKey& train_job, const net::Digest& digest);
     /// Concurrent requests with one token share one answer.
     net::Task<Sender> ask(Question question);
 
