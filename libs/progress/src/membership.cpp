@@ -124,11 +124,11 @@ const JobFacts* Membership::job(const api::ObjectKey& key, SteadyTime now) {
 
 PodFacts* Membership::pod(const std::string& uid, SteadyTime now) { return use(memory_->pods, uid, now); }
 
-void Membership::learn(const api::ObjectKey& key, JobFacts facts, SteadyTime now) {
+void Membership::update(const api::ObjectKey& key, JobFacts facts, SteadyTime now) {
     memory_->jobs.put(key, {.value = std::move(facts), .at = now});
 }
 
-void Membership::learn(const std::string& pod_uid, PodFacts facts, SteadyTime now) {
+void Membership::update(const std::string& pod_uid, PodFacts facts, SteadyTime now) {
     memory_->pods.put(pod_uid, {.value = std::move(facts), .at = now});
 }
 

@@ -217,7 +217,7 @@ net::Task<AuthResult> PodAuthenticator::read_job_now(api::ObjectKey key) {
     kube::Request of_job = kube::get(kube::resources::train_jobs, key);
     const auto train_job = co_await get(std::move(of_job));
     if (train_job.result == AuthResult::forbidden) {
-        membership_.learn(key, JobFacts{.read_at = clock_.now()}, clock_.now());
+        membership_.update(key, JobFacts{.read_at = clock_.now()}, clock_.now());
         co_return AuthResult::pod;
     }
     if (train_job.result != AuthResult::pod) co_return train_job.result;
@@ -225,9 +225,9 @@ net::Task<AuthResult> PodAuthenticator::read_job_now(api::ObjectKey key) {
     const auto job_set = co_await get(std::move(of_job_set));
     if (job_set.result != AuthResult::pod && job_set.result != AuthResult::forbidden)
         co_return job_set.result;
-    schedule_.learn(key, stored_status(train_job.object, train_job.bytes), moment_of(clock_));
+    schedule_.update(key, stored_status(train_job.object, train_job.bytes), moment_of(clock_));
     const SteadyTime now = clock_.now();
-    membership_.learn(key, job_facts(train_job.object, job_set.object, now), now);
+    membership_.update(key, job_facts(train_job.object, job_set.object, now), now);
     co_return AuthResult::pod;
 }
 
@@ -237,7 +237,7 @@ net::Task<AuthResult> PodAuthenticator::read_pod(api::ObjectKey key, std::string
     if (pod.result != AuthResult::pod) co_return pod.result;
     const auto facts = pod_facts(pod.object, uid);
     if (!facts) co_return AuthResult::forbidden;
-    membership_.learn(uid, *facts, clock_.now());
+    membership_.update(uid, *facts, clock_.now());
     co_return AuthResult::pod;
 }
 

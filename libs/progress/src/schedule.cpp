@@ -81,7 +81,7 @@ void Schedule::rebase(Job& job, StoredStatus stored) {
     job.advanced.reset();
 }
 
-void Schedule::learn(const api::ObjectKey& key, StoredStatus stored, Moment now) {
+void Schedule::update(const api::ObjectKey& key, StoredStatus stored, Moment now) {
     Job* job = find(key);
     if (job && job->stored.uid != stored.uid) {
         erase(*job);

@@ -11,7 +11,7 @@ struct Load : Plan {
     Load(int jobs, std::size_t size, progress::ScheduleLimits limits = {}) : Plan(limits), count(jobs) {
         for (int i = 0; i < jobs; ++i) {
             stored[numbered(i)].bytes = size;
-            learn(numbered(i));
+            update(numbered(i));
         }
     }
 
@@ -102,7 +102,7 @@ TEST_CASE("a TrainJob larger than the budget of a second is still written", "[sc
 TEST_CASE("a slow API server has a bounded number of writes at a time", "[schedule]") {
     Plan plan({.writes_at_once = 3});
     for (int i = 0; i < 10; ++i) {
-        plan.learn(numbered(i));
+        plan.update(numbered(i));
         plan.submit(1, numbered(i));
     }
     std::vector<Schedule::Write> writes;
@@ -117,8 +117,8 @@ TEST_CASE("a slow API server has a bounded number of writes at a time", "[schedu
 TEST_CASE("jobs that do not report are forgotten to make room, but none with a pending report",
           "[schedule]") {
     Plan plan({.jobs = 2});
-    plan.learn(numbered(1));
-    plan.learn(numbered(2));
+    plan.update(numbered(1));
+    plan.update(numbered(2));
     CHECK(plan.schedule.has_room(numbered(1), plan.now()));
     CHECK(!plan.schedule.has_room(numbered(3), plan.now()));
     plan.pass(30s);
@@ -126,7 +126,7 @@ TEST_CASE("jobs that do not report are forgotten to make room, but none with a p
     plan.pass(30s);
     CHECK(plan.schedule.has_room(numbered(3), plan.now()));
     CHECK(!plan.schedule.knows(numbered(1)));
-    plan.learn(numbered(3));
+    plan.update(numbered(3));
     plan.pass(10min);
     CHECK(plan.schedule.has_room(numbered(4), plan.now()));
     CHECK(plan.schedule.knows(numbered(2)));
@@ -144,7 +144,7 @@ TEST_CASE("large reports share a bounded memory", "[schedule]") {
         report.metrics.assign(metrics, {.name = std::string(64, 'n'), .value = std::string(64, 'v')});
         return report;
     };
-    for (int i = 0; i < 4; ++i) plan.learn(numbered(i));
+    for (int i = 0; i < 4; ++i) plan.update(numbered(i));
     CHECK(plan.submit({.report = large(250)}, numbered(0)) == Reply::accepted);
     CHECK(plan.submit({.report = large(250)}, numbered(1)) == Reply::accepted);
     CHECK(plan.submit({.report = large(250)}, numbered(2)) == Reply::no_room);

@@ -67,7 +67,7 @@ void add_pending(Cluster& cluster, int count) {
         const api::ObjectKey key = {.ns = "ns", .name = "job-" + std::to_string(i)};
         cluster.add_job(key, "u" + std::to_string(i), "s" + std::to_string(i));
         const Json& object = cluster.object("trainjobs", key);
-        cluster.schedule.learn(key, progress::stored_status(object, 1000),
+        cluster.schedule.update(key, progress::stored_status(object, 1000),
                                progress::moment_of(cluster.clock));
         const auto submitted =
             cluster.schedule.submit(key, {.report = {.percentage = 7, .updated = cluster.wall()}},

@@ -108,8 +108,8 @@ TEST_CASE("a Pod belongs to a JobSet if a Job controls it and it has the JobSet'
 
 TEST_CASE("jobs and Pods are stored until they have not been used for ten minutes", "[members]") {
     Membership members(100);
-    members.learn(job, {.uid = "job-1", .job_set_uid = "set-1", .read_at = start}, start);
-    members.learn("pod-1", *pod_facts(pod, "pod-1"), start);
+    members.update(job, {.uid = "job-1", .job_set_uid = "set-1", .read_at = start}, start);
+    members.update("pod-1", *pod_facts(pod, "pod-1"), start);
     for (auto now = start; now < start + 1h; now += 599s) {
         CHECK(members.job(job, now));
         CHECK(members.pod("pod-1", now));
@@ -124,7 +124,7 @@ TEST_CASE("jobs and Pods are stored until they have not been used for ten minute
 TEST_CASE("a job without a TrainJob or a JobSet is read every ten seconds", "[members]") {
     Membership members(100);
     for (const JobFacts& facts : {JobFacts{.read_at = start}, JobFacts{.uid = "job-1", .read_at = start}}) {
-        members.learn(job, facts, start);
+        members.update(job, facts, start);
         CHECK(members.job(job, start + 9s));
         CHECK(!members.job(job, start + 10s));
     }
@@ -136,7 +136,7 @@ TEST_CASE("a job without a TrainJob or a JobSet is read every ten seconds", "[me
 TEST_CASE("the number of stored jobs is limited", "[members]") {
     Membership members(10);
     for (int i = 0; i < 20; ++i)
-        members.learn({.ns = "ns", .name = std::to_string(i)},
+        members.update({.ns = "ns", .name = std::to_string(i)},
                       {.uid = "u", .job_set_uid = "s", .read_at = start}, start);
     CHECK(!members.job({.ns = "ns", .name = "9"}, start));
     CHECK(members.job({.ns = "ns", .name = "10"}, start));

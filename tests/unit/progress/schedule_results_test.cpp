@@ -7,7 +7,7 @@ namespace {
 // A job with a write of 2 percent in flight.
 struct InFlight : Plan {
     InFlight() {
-        learn();
+        update();
         submit({.report = report(1), .is_first_of_pod = true});
         REQUIRE(write_all() == 1);
         pass(5s);
@@ -79,7 +79,7 @@ TEST_CASE("after 429 all writes wait as long as the API server says", "[schedule
     };
     for (const Row& row : {Row{429, 7s, 7s}, Row{429, {}, 1s}, Row{503, 3s, 3s}, Row{429, 3600s, 60s}}) {
         InFlight plan;
-        plan.learn(numbered(1));
+        plan.update(numbered(1));
         plan.submit(1, numbered(1));
         api::Error error = error_of(row.status, api::Errc::unavailable);
         error.retry_after = row.retry_after;
@@ -95,7 +95,7 @@ TEST_CASE("after 429 all writes wait as long as the API server says", "[schedule
 
 TEST_CASE("a 503 without a time to wait for concerns its job alone", "[schedule]") {
     InFlight plan;
-    plan.learn(numbered(1));
+    plan.update(numbered(1));
     plan.submit(1, numbered(1));
     plan.fail(plan.write, error_of(503, api::Errc::unavailable));
     CHECK(plan.must_take().job == numbered(1));
@@ -218,7 +218,7 @@ TEST_CASE("an answer to a write of a forgotten job changes nothing", "[schedule]
     InFlight plan;
     const auto old = plan.write;
     plan.stored[job].uid = "successor";
-    plan.learn();
+    plan.update();
     plan.submit({.report = plan.report(1), .is_first_of_pod = true});
     const auto write = plan.must_take();
     CHECK(plan.fail(old, error_of(404, api::Errc::not_found)) == Outcome::not_found);

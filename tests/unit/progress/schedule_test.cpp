@@ -9,7 +9,7 @@ namespace {
 // A job with a write at this moment.
 struct Running : Plan {
     explicit Running(progress::ScheduleLimits limits = {}) : Plan(limits) {
-        learn();
+        update();
         REQUIRE(submit({.report = report(1), .is_first_of_pod = true}) == Reply::wait);
         REQUIRE(write_all() == 1);
     }
@@ -23,7 +23,7 @@ std::string updated_in(const Plan& plan, const Schedule::Write& write) {
 
 TEST_CASE("the first report of a Pod is due at once and waits for its write", "[schedule]") {
     Plan plan;
-    plan.learn();
+    plan.update();
     CHECK(plan.submit({.report = plan.report(7), .is_first_of_pod = true}) == Reply::wait);
     const auto write = plan.must_take();
     CHECK(write.job == job);
@@ -85,7 +85,7 @@ TEST_CASE("a report that arrives during its job's write does not wait for the ne
     plan.pass(61s);
     CHECK(plan.submit(2) == Reply::wait);
     const auto write = plan.must_take();
-    plan.learn(numbered(1));
+    plan.update(numbered(1));
     plan.submit(1, numbered(1));
     plan.store(plan.must_take());
     CHECK(plan.submit(3) == Reply::accepted);
@@ -108,7 +108,7 @@ TEST_CASE("the first report of 100 percent is due at once", "[schedule]") {
     // After a restart, one that is already stored is not the first.
     Plan restarted;
     restarted.stored = plan.stored;
-    restarted.learn();
+    restarted.update();
     restarted.pass(2s);
     CHECK(restarted.submit(100) == Reply::accepted);
 }
@@ -153,7 +153,7 @@ TEST_CASE("a newer or equal time wins, and an older one within a minute comes la
     CHECK(!plan.take());
     Plan restarted;
     restarted.stored = plan.stored;
-    restarted.learn();
+    restarted.update();
     CHECK(restarted.submit({.report = {.percentage = 15, .updated = latest - 30s}}) == Reply::late);
     // A report older by more than a minute has another clock.
     CHECK(at(latest - 61s, 16) == Reply::accepted);
@@ -197,7 +197,7 @@ TEST_CASE("only a change of percentage or metrics is progress", "[schedule]") {
     for (const Row& row : rows) {
         DYNAMIC_SECTION(row.what) {
             Plan plan;
-            plan.learn();
+            plan.update();
             const auto submit = [&](Report report) {
                 report.updated = plan.wall_now();
                 plan.submit({.report = std::move(report)});
@@ -261,7 +261,7 @@ TEST_CASE("a status without the time of progress gets one with the next report",
     Plan plan;
     plan.stored[job].progress = progress::progress_hash(plan.report(1));
     plan.stored[job].updated = Plan::start - 1h;
-    plan.learn();
+    plan.update();
     plan.submit(1);
     CHECK(plan.status_of(plan.must_take())["lastProgressTime"].as_string() == api::format_time(Plan::start));
 }
@@ -275,7 +275,7 @@ TEST_CASE("the time of progress does not go back, unless the stored one is ahead
         const api::Time arrived = plan.wall_now();
         plan.pass(20s);
         plan.stored[job].bookmark = plan.wall_now() + ahead;  // by another replica
-        plan.learn();
+        plan.update();
         const auto write = plan.must_take();
         const api::Time want = ahead < 0s ? plan.wall_now() + ahead : arrived;
         CHECK(plan.status_of(write)["lastProgressTime"].as_string() == api::format_time(want));
@@ -298,7 +298,7 @@ TEST_CASE("another TrainJob of the same name starts without the former's state",
     plan.submit(2);
     REQUIRE(plan.schedule.pending() == 1);
     plan.stored[job].uid = "other";
-    plan.learn();
+    plan.update();
     CHECK(plan.schedule.pending() == 0);
     CHECK(plan.schedule.jobs() == 1);
     plan.pass(1h);
@@ -308,7 +308,7 @@ TEST_CASE("another TrainJob of the same name starts without the former's state",
 TEST_CASE("during the shutdown pending reports are written at once and faster", "[schedule]") {
     Running plan({.writes_per_second = 10});
     for (int i = 0; i < 100; ++i) {
-        plan.learn(numbered(i));
+        plan.update(numbered(i));
         plan.submit(1, numbered(i));
     }
     plan.submit(2);

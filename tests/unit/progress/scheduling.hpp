@@ -36,7 +36,7 @@ struct Plan {
     }
 
     /// Reads the job as it is stored.
-    void learn(const api::ObjectKey& key = job) { schedule.learn(key, stored[key], now()); }
+    void update(const api::ObjectKey& key = job) { schedule.update(key, stored[key], now()); }
 
     /// Reports now; `progress` is its percentage.
     progress::Report report(int progress) const { return {.percentage = progress, .updated = wall}; }

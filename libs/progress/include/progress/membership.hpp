@@ -92,8 +92,8 @@ public:
     }
     PodFacts* pod(const std::string& uid, kube::SteadyTime now);
 
-    void learn(const api::ObjectKey& key, JobFacts facts, kube::SteadyTime now);
-    void learn(const std::string& pod_uid, PodFacts facts, kube::SteadyTime now);
+    void update(const api::ObjectKey& key, JobFacts facts, kube::SteadyTime now);
+    void update(const std::string& pod_uid, PodFacts facts, kube::SteadyTime now);
 
 private:
     struct Memory;

@@ -52,7 +52,7 @@ public:
     bool has_room(const api::ObjectKey& job, Moment now);
     bool knows(const api::ObjectKey& job) const { return jobs_.contains(job); }
     /// Takes a job that was just read. Forgets the state of another TrainJob of that name.
-    void learn(const api::ObjectKey& job, StoredStatus stored, Moment now);
+    void update(const api::ObjectKey& job, StoredStatus stored, Moment now);
     void forget(const api::ObjectKey& job);
 
     struct Arrival {
