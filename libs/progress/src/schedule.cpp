@@ -245,7 +245,7 @@ bool Schedule::is_failing(const api::ObjectKey& key) const {
     return job && job->is_failing;
 }
 
-void Schedule::hurry(double factor, Moment now) {
+void Schedule::start_drain(double factor, Moment now) {
     writes_.per_second *= factor;
     bytes_.per_second *= factor;
     limits_.interval = 0ms;

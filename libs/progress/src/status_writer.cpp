@@ -141,7 +141,7 @@ net::Task<std::optional<StatusWriter::Result>> StatusWriter::wait(api::ObjectKey
 
 net::Task<std::size_t> StatusWriter::drain(double factor, std::chrono::milliseconds longest) {
     const SteadyTime deadline = clock_.now() + longest;
-    schedule_.hurry(factor, moment_of(clock_));
+    schedule_.start_drain(factor, moment_of(clock_));
     wakeup_.notify();
     while (schedule_.pending() > 0 && clock_.now() < deadline)
         co_await (settled_.wait() || clock_.sleep_until(deadline));

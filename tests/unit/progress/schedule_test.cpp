@@ -313,7 +313,7 @@ TEST_CASE("during the shutdown pending reports are written at once and faster", 
     }
     plan.submit(2);
     plan.write_all();
-    plan.schedule.hurry(5, plan.now());
+    plan.schedule.start_drain(5, plan.now());
     std::chrono::milliseconds took{0};
     for (; plan.schedule.pending() > 0 && took < 10s; took += 10ms) {
         plan.write_all();

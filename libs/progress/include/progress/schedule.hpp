@@ -112,7 +112,7 @@ public:
     bool is_failing(const api::ObjectKey& job) const;
 
     /// Called at the shutdown: everything pending is due, and the budget is multiplied by `factor`.
-    void hurry(double factor, Moment now);
+    void start_drain(double factor, Moment now);
 
     // For metrics.
     std::size_t jobs() const { return jobs_.size(); }
