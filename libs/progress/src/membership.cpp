@@ -84,52 +84,52 @@ void TokenCache::forget(const net::Digest& digest) { memory_->accepted.erase(dig
 
 std::size_t TokenCache::size() const { return memory_->accepted.size(); }
 
-JobFacts job_facts(const Json& train_job, const Json& job_set, SteadyTime now) {
-    JobFacts facts = {.uid = api::parse_meta(train_job).uid, .read_at = now};
+JobEntry job_entry(const Json& train_job, const Json& job_set, SteadyTime now) {
+    JobEntry entry = {.uid = api::parse_meta(train_job).uid, .read_at = now};
     const api::ObjectMeta of_job_set = api::parse_meta(job_set);
-    if (!facts.uid.empty() && of_job_set.controller_uid == facts.uid) facts.job_set_uid = of_job_set.uid;
-    return facts;
+    if (!entry.uid.empty() && of_job_set.controller_uid == entry.uid) entry.job_set_uid = of_job_set.uid;
+    return entry;
 }
 
-std::optional<PodFacts> pod_facts(const Json& pod, const std::string& uid) {
+std::optional<PodEntry> pod_entry(const Json& pod, const std::string& uid) {
     const api::ObjectMeta meta = api::parse_meta(pod);
     const Json& metadata = pod["metadata"];
     const bool of_a_job = std::ranges::any_of(metadata["ownerReferences"].items(), [](const Json& owner) {
         return owner["controller"].bool_or(false) && owner["kind"].as_string() == "Job" &&
                owner["apiVersion"].as_string() == "batch/v1";
     });
-    PodFacts facts = {.job_set_uid = std::string(metadata["labels"][job_set_label].as_string()),
+    PodEntry entry = {.job_set_uid = std::string(metadata["labels"][job_set_label].as_string()),
                       .created = meta.creation};
-    if (meta.uid != uid || !of_a_job || facts.job_set_uid.empty()) return std::nullopt;
-    return facts;
+    if (meta.uid != uid || !of_a_job || entry.job_set_uid.empty()) return std::nullopt;
+    return entry;
 }
 
 struct Membership::Memory {
     explicit Memory(std::size_t most_jobs) : jobs(most_jobs) {}
 
-    RecentlyUsed<api::ObjectKey, Used<JobFacts>, std::hash<api::ObjectKey>> jobs;
-    RecentlyUsed<std::string, Used<PodFacts>, api::KeyedHash> pods{TokenCache::most_accepted};
+    RecentlyUsed<api::ObjectKey, Used<JobEntry>, std::hash<api::ObjectKey>> jobs;
+    RecentlyUsed<std::string, Used<PodEntry>, api::KeyedHash> pods{TokenCache::most_accepted};
 };
 
 Membership::Membership(std::size_t most_jobs) : memory_(std::make_unique<Memory>(most_jobs)) {}
 Membership::~Membership() = default;
 
-const JobFacts* Membership::job(const api::ObjectKey& key, SteadyTime now) {
-    const JobFacts* facts = use(memory_->jobs, key, now);
-    if (!facts) return nullptr;
+const JobEntry* Membership::job(const api::ObjectKey& key, SteadyTime now) {
+    const JobEntry* entry = use(memory_->jobs, key, now);
+    if (!entry) return nullptr;
     // Without either, the job is being created or deleted.
-    const bool is_complete = !facts->uid.empty() && !facts->job_set_uid.empty();
-    return is_complete || !may_read_again(*facts, now) ? facts : nullptr;
+    const bool is_complete = !entry->uid.empty() && !entry->job_set_uid.empty();
+    return is_complete || !may_read_again(*entry, now) ? entry : nullptr;
 }
 
-PodFacts* Membership::pod(const std::string& uid, SteadyTime now) { return use(memory_->pods, uid, now); }
+PodEntry* Membership::pod(const std::string& uid, SteadyTime now) { return use(memory_->pods, uid, now); }
 
-void Membership::update(const api::ObjectKey& key, JobFacts facts, SteadyTime now) {
-    memory_->jobs.put(key, {.value = std::move(facts), .at = now});
+void Membership::update(const api::ObjectKey& key, JobEntry entry, SteadyTime now) {
+    memory_->jobs.put(key, {.value = std::move(entry), .at = now});
 }
 
-void Membership::update(const std::string& pod_uid, PodFacts facts, SteadyTime now) {
-    memory_->pods.put(pod_uid, {.value = std::move(facts), .at = now});
+void Membership::update(const std::string& pod_uid, PodEntry entry, SteadyTime now) {
+    memory_->pods.put(pod_uid, {.value = std::move(entry), .at = now});
 }
 
 }  // namespace progress

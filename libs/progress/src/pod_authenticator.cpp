@@ -100,20 +100,20 @@ net::Digest PodAuthenticator::digest_of(std::string_view token, const api::Objec
 }
 
 // Returns the job if its reports are scheduled, or if it was recently read as missing.
-const JobFacts* PodAuthenticator::known_job(const api::ObjectKey& key) {
-    const JobFacts* facts = membership_.job(key, clock_.now());
-    return facts && (facts->uid.empty() || schedule_.knows(key)) ? facts : nullptr;
+const JobEntry* PodAuthenticator::known_job(const api::ObjectKey& key) {
+    const JobEntry* entry = membership_.job(key, clock_.now());
+    return entry && (entry->uid.empty() || schedule_.knows(key)) ? entry : nullptr;
 }
 
 std::optional<Sender> PodAuthenticator::from_cache(const api::ObjectKey& train_job, const net::Digest& digest) {
     const SteadyTime now = clock_.now();
     if (tokens_.refused(digest, now)) return Sender{.result = AuthResult::forbidden};
     const PodIdentity* pod = tokens_.accepted(digest, now);
-    const JobFacts* job = pod ? known_job(train_job) : nullptr;
+    const JobEntry* job = pod ? known_job(train_job) : nullptr;
     if (!job) return std::nullopt;
     if (job->uid.empty()) return Sender{.result = AuthResult::no_train_job, .pod = *pod};
-    const PodFacts* facts = membership_.pod(pod->uid, now);
-    if (!facts || facts->job_set_uid != job->job_set_uid) return std::nullopt;
+    const PodEntry* entry = membership_.pod(pod->uid, now);
+    if (!entry || entry->job_set_uid != job->job_set_uid) return std::nullopt;
     return Sender{.result = AuthResult::pod, .pod = *pod};
 }
 
@@ -181,7 +181,7 @@ net::Task<AuthResult> PodAuthenticator::compare(Question question) {
         if (read != AuthResult::pod) co_return read;
     }
     // Whatever Pod it is.
-    if (const JobFacts* job = membership_.job(key, clock_.now()); job && job->uid.empty())
+    if (const JobEntry* job = membership_.job(key, clock_.now()); job && job->uid.empty())
         co_return AuthResult::no_train_job;
     if (!membership_.pod(claims.pod_uid, clock_.now())) {
         api::ObjectKey pod = {.ns = key.ns, .name = claims.pod_name};
@@ -191,8 +191,8 @@ net::Task<AuthResult> PodAuthenticator::compare(Question question) {
     // The JobSet may have been replaced.
     for (int looks = 0; looks < 2; ++looks) {
         const SteadyTime now = clock_.now();
-        const JobFacts* job = membership_.job(key, now);
-        const PodFacts* pod = membership_.pod(claims.pod_uid, now);
+        const JobEntry* job = membership_.job(key, now);
+        const PodEntry* pod = membership_.pod(claims.pod_uid, now);
         if (!job || !pod) break;
         if (job->uid.empty()) co_return AuthResult::no_train_job;
         if (job->job_set_uid == pod->job_set_uid) co_return AuthResult::pod;
@@ -217,7 +217,7 @@ net::Task<AuthResult> PodAuthenticator::read_job_now(api::ObjectKey key) {
     kube::Request of_job = kube::get(kube::resources::train_jobs, key);
     const auto train_job = co_await get(std::move(of_job));
     if (train_job.result == AuthResult::forbidden) {
-        membership_.update(key, JobFacts{.read_at = clock_.now()}, clock_.now());
+        membership_.update(key, JobEntry{.read_at = clock_.now()}, clock_.now());
         co_return AuthResult::pod;
     }
     if (train_job.result != AuthResult::pod) co_return train_job.result;
@@ -227,7 +227,7 @@ net::Task<AuthResult> PodAuthenticator::read_job_now(api::ObjectKey key) {
         co_return job_set.result;
     schedule_.update(key, stored_status(train_job.object, train_job.bytes), moment_of(clock_));
     const SteadyTime now = clock_.now();
-    membership_.update(key, job_facts(train_job.object, job_set.object, now), now);
+    membership_.update(key, job_entry(train_job.object, job_set.object, now), now);
     co_return AuthResult::pod;
 }
 
@@ -235,9 +235,9 @@ net::Task<AuthResult> PodAuthenticator::read_pod(api::ObjectKey key, std::string
     kube::Request request = kube::get(kube::resources::pods, key);
     const auto pod = co_await get(std::move(request));
     if (pod.result != AuthResult::pod) co_return pod.result;
-    const auto facts = pod_facts(pod.object, uid);
-    if (!facts) co_return AuthResult::forbidden;
-    membership_.update(uid, *facts, clock_.now());
+    const auto entry = pod_entry(pod.object, uid);
+    if (!entry) co_return AuthResult::forbidden;
+    membership_.update(uid, *entry, clock_.now());
     co_return AuthResult::pod;
 }
 

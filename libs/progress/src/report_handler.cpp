@@ -82,7 +82,7 @@ ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const 
     if (!errors.empty())
         return Verdict{.outcome = Outcome::invalid, .response = invalid_report(train_job.name, errors)};
 
-    PodFacts* const pod = authenticator_.pod(sender.pod.uid);
+    PodEntry* const pod = authenticator_.pod(sender.pod.uid);
     // Removed in the meantime: the next report reads it again.
     if (!pod || !schedule_.knows(train_job)) return refused(Outcome::failed);
     net::HttpResponse accepted = acceptance(*read);

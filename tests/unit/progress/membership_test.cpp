@@ -80,21 +80,21 @@ TEST_CASE("a JobSet belongs to a TrainJob that controls it", "[members]") {
         set["metadata"]["ownerReferences"] = Json::array({std::move(owner)});
         return set;
     };
-    CHECK(job_facts(train_job, owned("job-1", true), start).job_set_uid == "set-1");
-    CHECK(job_facts(train_job, owned("job-1", true), start).uid == "job-1");
-    CHECK(job_facts(train_job, owned("job-1", false), start).job_set_uid.empty());
-    CHECK(job_facts(train_job, owned("job-0", true), start).job_set_uid.empty());
-    CHECK(job_facts(train_job, Json(), start).job_set_uid.empty());
-    CHECK(job_facts(Json(), owned("", true), start).job_set_uid.empty());
+    CHECK(job_entry(train_job, owned("job-1", true), start).job_set_uid == "set-1");
+    CHECK(job_entry(train_job, owned("job-1", true), start).uid == "job-1");
+    CHECK(job_entry(train_job, owned("job-1", false), start).job_set_uid.empty());
+    CHECK(job_entry(train_job, owned("job-0", true), start).job_set_uid.empty());
+    CHECK(job_entry(train_job, Json(), start).job_set_uid.empty());
+    CHECK(job_entry(Json(), owned("", true), start).job_set_uid.empty());
 }
 
 TEST_CASE("a Pod belongs to a JobSet if a Job controls it and it has the JobSet's label", "[members]") {
-    const auto facts = pod_facts(pod, "pod-1");
-    REQUIRE(facts);
-    CHECK(facts->job_set_uid == "set-1");
-    CHECK(facts->created == api::parse_time("2026-01-15T10:00:00Z").value());
-    CHECK(!facts->has_reported);
-    CHECK(!pod_facts(pod, "pod-2"));
+    const auto entry = pod_entry(pod, "pod-1");
+    REQUIRE(entry);
+    CHECK(entry->job_set_uid == "set-1");
+    CHECK(entry->created == api::parse_time("2026-01-15T10:00:00Z").value());
+    CHECK(!entry->has_reported);
+    CHECK(!pod_entry(pod, "pod-2"));
     for (const char* patch :
          {R"({"labels": {}})", R"({"labels": {"jobset.sigs.k8s.io/jobset-uid": ""}})",
           R"({"ownerReferences": []})",
@@ -102,14 +102,14 @@ TEST_CASE("a Pod belongs to a JobSet if a Job controls it and it has the JobSet'
           R"({"ownerReferences": [{"apiVersion": "x/v1", "kind": "Job", "uid": "j1", "controller": true}]})",
           R"({"ownerReferences": [{"apiVersion": "batch/v1", "kind": "CronJob", "controller": true}]})"}) {
         INFO(patch);
-        CHECK(!pod_facts(changed(pod, patch), "pod-1"));
+        CHECK(!pod_entry(changed(pod, patch), "pod-1"));
     }
 }
 
 TEST_CASE("jobs and Pods are stored until they have not been used for ten minutes", "[members]") {
     Membership members(100);
     members.update(job, {.uid = "job-1", .job_set_uid = "set-1", .read_at = start}, start);
-    members.update("pod-1", *pod_facts(pod, "pod-1"), start);
+    members.update("pod-1", *pod_entry(pod, "pod-1"), start);
     for (auto now = start; now < start + 1h; now += 599s) {
         CHECK(members.job(job, now));
         CHECK(members.pod("pod-1", now));
@@ -123,12 +123,12 @@ TEST_CASE("jobs and Pods are stored until they have not been used for ten minute
 
 TEST_CASE("a job without a TrainJob or a JobSet is read every ten seconds", "[members]") {
     Membership members(100);
-    for (const JobFacts& facts : {JobFacts{.read_at = start}, JobFacts{.uid = "job-1", .read_at = start}}) {
-        members.update(job, facts, start);
+    for (const JobEntry& entry : {JobEntry{.read_at = start}, JobEntry{.uid = "job-1", .read_at = start}}) {
+        members.update(job, entry, start);
         CHECK(members.job(job, start + 9s));
         CHECK(!members.job(job, start + 10s));
     }
-    const JobFacts whole = {.uid = "job-1", .job_set_uid = "set-1", .read_at = start};
+    const JobEntry whole = {.uid = "job-1", .job_set_uid = "set-1", .read_at = start};
     CHECK(!members.may_read_again(whole, start + 9s));
     CHECK(members.may_read_again(whole, start + 10s));
 }

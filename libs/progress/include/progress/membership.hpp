@@ -52,25 +52,25 @@ private:
 };
 
 /// The TrainJob of a name, and its JobSet.
-struct JobFacts {
+struct JobEntry {
     std::string uid = {};          ///< empty: there is no such TrainJob
     std::string job_set_uid = {};  ///< empty: none that the TrainJob controls
     kube::SteadyTime read_at = {};
 };
 
 /// A Pod of a JobSet.
-struct PodFacts {
+struct PodEntry {
     std::string job_set_uid = {};
     api::Time created = {};
     bool has_reported = false;
 };
 
 /// Reads the JobSet of the TrainJob's name (null: none), which belongs to the TrainJob if that controls it.
-JobFacts job_facts(const api::Json& train_job, const api::Json& job_set, kube::SteadyTime now);
+JobEntry job_entry(const api::Json& train_job, const api::Json& job_set, kube::SteadyTime now);
 
 /// Returns nullopt if the Pod is another one, or not the Pod of a Job of a JobSet. JobSet overwrites the
 /// label of the Pod's template, so that neither a runtime nor a patch forges it.
-std::optional<PodFacts> pod_facts(const api::Json& pod, const std::string& uid);
+std::optional<PodEntry> pod_entry(const api::Json& pod, const std::string& uid);
 
 /// Stores jobs and Pods as they were read, until they have not been used for a while. Thread rule: one
 /// thread.
@@ -85,15 +85,15 @@ public:
     ~Membership();
 
     /// Returns the job; nullptr if it has to be read. Valid until the next change, as pod().
-    const JobFacts* job(const api::ObjectKey& key, kube::SteadyTime now);
+    const JobEntry* job(const api::ObjectKey& key, kube::SteadyTime now);
     /// Returns whether a Pod that does not belong to the job is a reason to read the job again.
-    bool may_read_again(const JobFacts& job, kube::SteadyTime now) const {
+    bool may_read_again(const JobEntry& job, kube::SteadyTime now) const {
         return now >= job.read_at + between_looks;
     }
-    PodFacts* pod(const std::string& uid, kube::SteadyTime now);
+    PodEntry* pod(const std::string& uid, kube::SteadyTime now);
 
-    void update(const api::ObjectKey& key, JobFacts facts, kube::SteadyTime now);
-    void update(const std::string& pod_uid, PodFacts facts, kube::SteadyTime now);
+    void update(const api::ObjectKey& key, JobEntry entry, kube::SteadyTime now);
+    void update(const std::string& pod_uid, PodEntry entry, kube::SteadyTime now);
 
 private:
     struct Memory;

@@ -57,7 +57,7 @@ public:
     net::Task<Sender> ask(Question question);
 
     /// Returns the stored Pod of an accepted token. Valid until the next call of a member.
-    PodFacts* pod(const std::string& uid) { return membership_.pod(uid, clock_.now()); }
+    PodEntry* pod(const std::string& uid) { return membership_.pod(uid, clock_.now()); }
     std::size_t tokens() const { return tokens_.size(); }
 
 private:
@@ -75,7 +75,7 @@ private:
     net::Task<AuthResult> read_job_now(api::ObjectKey key);
     net::Task<AuthResult> read_pod(api::ObjectKey key, std::string uid);
     net::Task<Found> get(kube::Request request);
-    const JobFacts* known_job(const api::ObjectKey& key);
+    const JobEntry* known_job(const api::ObjectKey& key);
 
     kube::ApiServer& server_;
     kube::ApiServer& reviews_;
