@@ -117,28 +117,28 @@ std::optional<Sender> PodAuthenticator::from_cache(const api::ObjectKey& train_j
     return Sender{.result = AuthResult::pod, .pod = *pod};
 }
 
-net::Task<Sender> PodAuthenticator::ask(Question question) {
-    const net::Digest digest = question.digest;
-    auto answer = find_out(std::move(question));
+net::Task<Sender> PodAuthenticator::ask(TokenReviewCall call) {
+    const net::Digest digest = call.digest;
+    auto answer = find_out(std::move(call));
     co_return co_await reads_->tokens.run(digest, std::move(answer));
 }
 
-net::Task<Sender> PodAuthenticator::find_out(Question question) {
-    Sender sender = {.pod = {.name = question.claims.pod_name, .uid = question.claims.pod_uid}};
-    if (!tokens_.accepted(question.digest, clock_.now())) {
-        sender.result = co_await review(question);
+net::Task<Sender> PodAuthenticator::find_out(TokenReviewCall call) {
+    Sender sender = {.pod = {.name = call.claims.pod_name, .uid = call.claims.pod_uid}};
+    if (!tokens_.accepted(call.digest, clock_.now())) {
+        sender.result = co_await review(call);
         if (sender.result != AuthResult::pod) co_return sender;
     }
-    sender.result = co_await compare(question);
-    if (sender.result == AuthResult::forbidden) tokens_.refuse(question.digest, clock_.now());
+    sender.result = co_await compare(call);
+    if (sender.result == AuthResult::forbidden) tokens_.refuse(call.digest, clock_.now());
     co_return sender;
 }
 
-net::Task<AuthResult> PodAuthenticator::review(Question question) {
-    const bool known = tokens_.was_accepted(question.digest);
+net::Task<AuthResult> PodAuthenticator::review(TokenReviewCall call) {
+    const bool known = tokens_.was_accepted(call.digest);
     const SteadyTime came = clock_.now();
     const SteadyTime deadline = came + ReviewLimits::longest_line;
-    const auto turn = limits_.reserve(question.address, known, came);
+    const auto turn = limits_.reserve(call.address, known, came);
     if (turn) co_await clock_.sleep_until(*turn);
     Permits::Permit of_unknown;
     Permits::Permit permit;
@@ -148,7 +148,7 @@ net::Task<AuthResult> PodAuthenticator::review(Question question) {
         metrics_.count(Limit::token_reviews);
         co_return AuthResult::limited;
     }
-    const Json body = review_of(question.token, question.train_job);
+    const Json body = review_of(call.token, call.train_job);
     kube::Request request = kube::create(token_reviews, body);
     auto asking = kube::fetch(reviews_, std::move(request));
     const auto answer = co_await Reads::in_time(std::move(asking), clock_);
@@ -157,25 +157,25 @@ net::Task<AuthResult> PodAuthenticator::review(Question question) {
         metrics_.count(Review::failed);
         co_return AuthResult::unknown;
     }
-    const bool accepted = is_vouched_for((*answer)["status"], question.claims, question.train_job);
+    const bool accepted = is_vouched_for((*answer)["status"], call.claims, call.train_job);
     metrics_.count(accepted ? Review::accepted : Review::refused);
-    limits_.answered(question.address, accepted);
+    limits_.answered(call.address, accepted);
     const SteadyTime now = clock_.now();
     if (!accepted) {
-        tokens_.forget(question.digest);
-        tokens_.refuse(question.digest, now);
+        tokens_.forget(call.digest);
+        tokens_.refuse(call.digest, now);
         co_return AuthResult::forbidden;
     }
     const auto wall = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    const auto lifetime = std::max(question.claims.expires - wall, 0s);
-    PodIdentity pod = {.name = question.claims.pod_name, .uid = question.claims.pod_uid};
-    tokens_.accept(question.digest, std::move(pod), lifetime, now);
+    const auto lifetime = std::max(call.claims.expires - wall, 0s);
+    PodIdentity pod = {.name = call.claims.pod_name, .uid = call.claims.pod_uid};
+    tokens_.accept(call.digest, std::move(pod), lifetime, now);
     co_return AuthResult::pod;
 }
 
-net::Task<AuthResult> PodAuthenticator::compare(Question question) {
-    const api::ObjectKey& key = question.train_job;
-    const TokenClaims& claims = question.claims;
+net::Task<AuthResult> PodAuthenticator::compare(TokenReviewCall call) {
+    const api::ObjectKey& key = call.train_job;
+    const TokenClaims& claims = call.claims;
     if (!known_job(key)) {
         const AuthResult read = co_await read_job(key);
         if (read != AuthResult::pod) co_return read;

@@ -48,10 +48,10 @@ net::Answer ReportHandler::answer(net::HttpRequest& request) {
 }
 
 net::Task<net::HttpResponse> ReportHandler::ask_and_take(net::HttpRequest& request,
-                                                         PodAuthenticator::Question question,
+                                                         PodAuthenticator::TokenReviewCall call,
                                                          SteadyTime came) {
-    const api::ObjectKey train_job = question.train_job;
-    const Sender sender = co_await authenticator_.ask(std::move(question));
+    const api::ObjectKey train_job = call.train_job;
+    const Sender sender = co_await authenticator_.ask(std::move(call));
     Taken taken = take(train_job, sender, request.body);
     if (auto* verdict = std::get_if<Verdict>(&taken))
         co_return finish(request, train_job, sender.pod.name, std::move(*verdict), came);

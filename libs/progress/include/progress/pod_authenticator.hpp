@@ -42,7 +42,7 @@ public:
                      Schedule& schedule, Metrics& metrics, Limits limits);
     ~PodAuthenticator();
 
-    struct Question {
+    struct TokenReviewCall {
         api::ObjectKey train_job = {};
         std::string token = {};
         net::Digest digest = {};  ///< of token and TrainJob
@@ -54,7 +54,7 @@ public:
     /// Returns the stored result; nullopt if ask() is needed.
     std::optional<Sender> from_cache(const api::ObjectKey& train_job, const net::Digest& digest);
     /// Concurrent requests with one token share one answer.
-    net::Task<Sender> ask(Question question);
+    net::Task<Sender> ask(TokenReviewCall call);
 
     /// Returns the stored Pod of an accepted token. Valid until the next call of a member.
     PodEntry* pod(const std::string& uid) { return membership_.pod(uid, clock_.now()); }
@@ -68,9 +68,9 @@ private:
         std::size_t bytes = 0;  // of its text
     };
 
-    net::Task<Sender> find_out(Question question);
-    net::Task<AuthResult> review(Question question);
-    net::Task<AuthResult> compare(Question question);
+    net::Task<Sender> find_out(TokenReviewCall call);
+    net::Task<AuthResult> review(TokenReviewCall call);
+    net::Task<AuthResult> compare(TokenReviewCall call);
     net::Task<AuthResult> read_job(api::ObjectKey key);
     net::Task<AuthResult> read_job_now(api::ObjectKey key);
     net::Task<AuthResult> read_pod(api::ObjectKey key, std::string uid);

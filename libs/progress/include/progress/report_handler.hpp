@@ -43,8 +43,8 @@ private:
 
     static Verdict refused(Outcome outcome);
     Taken take(const api::ObjectKey& train_job, const Sender& sender, std::string_view body);
-    net::Task<net::HttpResponse> ask_and_take(net::HttpRequest& request, PodAuthenticator::Question question,
-                                              kube::SteadyTime came);
+    net::Task<net::HttpResponse> ask_and_take(net::HttpRequest& request,
+                                              PodAuthenticator::TokenReviewCall call, kube::SteadyTime came);
     net::Task<Verdict> wait_for_write(api::ObjectKey train_job, Waiting waiting);
     net::Task<net::HttpResponse> wait_and_finish(net::HttpRequest& request, api::ObjectKey train_job,
                                                  std::string pod, Waiting waiting, kube::SteadyTime came);
