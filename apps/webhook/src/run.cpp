@@ -134,7 +134,7 @@ api::Result<> Process::serve_admission(const kube::ClusterConfig& config) {
 }
 
 net::Task<> Process::stop_taking(bool immediate) {
-    if (progress_) progress_->stop_vouching();
+    if (progress_) progress_->stop_renewing();
     if (immediate) co_return;
     co_await serve_on(settings_.shutdown_delay, [this] {
         serving_threads_.close_after_response();

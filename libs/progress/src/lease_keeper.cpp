@@ -33,7 +33,7 @@ net::Async<> LeaseKeeper::renew() {
     const auto found = co_await kube::fetch(server_, std::move(read));
     const bool missing = !found && found.error().code == api::Errc::not_found;
     const State state = state_();
-    if ((!found && !missing) || lease_.ns.empty() || !state.vouches) co_return api::Result<>();
+    if ((!found && !missing) || lease_.ns.empty() || !state.available) co_return api::Result<>();
     auto write = renewal(lease_, missing ? api::Json() : *found, state.reports_wait, clock_.wall());
     if (!write) co_return api::Result<>();
     const auto written = co_await server_.send(std::move(*write));

@@ -41,7 +41,7 @@ Json review_of(const std::string& token, const api::ObjectKey& train_job) {
 }
 
 // Returns whether the answer is for the Pod of the token's own claims.
-bool is_vouched_for(const Json& status, const TokenClaims& claims, const api::ObjectKey& train_job) {
+bool confirms_claims(const Json& status, const TokenClaims& claims, const api::ObjectKey& train_job) {
     const Json& user = status["user"];
     const std::string accounts = "system:serviceaccount:" + train_job.ns + ":";
     return status["authenticated"].bool_or(false) && contains(status["audiences"], audience_of(train_job)) &&
@@ -157,7 +157,7 @@ net::Task<AuthResult> PodAuthenticator::review(TokenReviewCall call) {
         metrics_.count(Review::failed);
         co_return AuthResult::unknown;
     }
-    const bool accepted = is_vouched_for((*answer)["status"], call.claims, call.train_job);
+    const bool accepted = confirms_claims((*answer)["status"], call.claims, call.train_job);
     metrics_.count(accepted ? Review::accepted : Review::refused);
     limits_.answered(call.address, accepted);
     const SteadyTime now = clock_.now();

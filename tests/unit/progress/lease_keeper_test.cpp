@@ -46,7 +46,7 @@ struct Replica {
     FakeApiServer server{clock};
     std::optional<api::Error> error = {};
     std::string stored = {};
-    progress::LeaseKeeper::State state = {.vouches = true};
+    progress::LeaseKeeper::State state = {.available = true};
     std::string log_text = {};
     net::Log log{net::LogLevel::debug, net::LogFormat::text,
                  [this](std::string_view line) { log_text += line; }};
@@ -65,11 +65,11 @@ TEST_CASE("a replica that accepts reports creates its Lease and renews it every 
     CHECK(replica.during(30s).size() == 6);
 }
 
-TEST_CASE("a replica that does not vouch for its reports reads the Lease and leaves it alone", "[lease]") {
+TEST_CASE("a replica that is not available reads the Lease and leaves it alone", "[lease]") {
     Replica replica;
-    replica.state.vouches = false;
+    replica.state.available = false;
     CHECK(replica.during(19s) == Requests{"GET " + path + "/up", "GET " + path + "/up"});
-    replica.state = {.vouches = true, .reports_wait = true};
+    replica.state = {.available = true, .reports_wait = true};
     CHECK(replica.during(10s) == Requests{"GET " + path + "/up"});
     replica.state.reports_wait = false;
     CHECK(replica.during(10s) == Requests{"GET " + path + "/up", "POST " + path});

@@ -33,7 +33,7 @@ public:
 
 private:
     net::Task<> stop_taking(bool immediate) {
-        server_.stop_vouching();
+        server_.stop_renewing();
         if (immediate) co_return;
         co_await serve_on(settings_.shutdown_delay, [this] { server_.close_after_response(); });
     }

@@ -64,7 +64,7 @@ public:
 
     boost::asio::io_context context_{1};
     std::unique_ptr<net::HttpServer> http_ = {};
-    std::atomic<bool> vouches_ = true;
+    std::atomic<bool> renews_ = true;
     std::string address_ = {};
 
 private:
@@ -163,15 +163,12 @@ net::Task<> ProgressServer::Impl::watch() {
     while (!has_failed_) co_await net::sleep_for(1s);
 }
 
-progress::Health ProgressServer::Impl::health() const {
-    return {.certificate_is_stored = certificate_.is_stored(),
-            .certificate_is_valid = certificate_.is_valid()};
-}
-
-progress::LeaseKeeper::State ProgressServer::Impl::lease_state() const {
-    return health().lease_state({.are_accepted = vouches_,
-                                 .writes_work = writer_->writes_work(),
-                                 .longest_wait = schedule_.longest_wait(progress::moment_of(*clock_))});
+// This replica vouches for availability while it accepts reports and can store them.
+progress::LeaseKeeper::State ProgressServer::Impl::lease_state() {
+    return {
+        .available = renews_ && certificate_.is_stored() && certificate_.is_valid() && writer_->writes_work(),
+        .reports_wait =
+            schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_available_wait};
 }
 
 net::Task<> ProgressServer::Impl::show_gauges() {
@@ -205,7 +202,7 @@ const net::ServerStats& ProgressServer::stats() const { return impl_->http_->sta
 api::Time ProgressServer::certificate_ends() const { return impl_->certificate_ends(); }
 std::string ProgressServer::address() const { return impl_->address_; }
 std::string ProgressServer::job_metrics() const { return impl_->job_metrics(); }
-void ProgressServer::stop_vouching() { impl_->vouches_ = false; }
+void ProgressServer::stop_renewing() { impl_->renews_ = false; }
 
 void ProgressServer::close_after_response() {
     impl_->context_.get_executor().execute([impl = impl_.get()] { impl->http_->close_after_response(); });

@@ -49,7 +49,7 @@ public:
     std::string job_metrics() const;
 
     /// Stops the renewal of the Lease.
-    void stop_vouching();
+    void stop_renewing();
     /// Asks clients with kept connections to reconnect elsewhere.
     void close_after_response();
     /// Answers running requests, writes pending reports, and closes everything. With `immediate` it writes

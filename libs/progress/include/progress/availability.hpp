@@ -16,7 +16,7 @@ inline constexpr std::chrono::seconds availability_renewed_every{10};
 /// A longer time without a renewal is an interruption.
 inline constexpr std::chrono::seconds availability_lasts{60};
 /// A replica does not renew the Lease if its reports have waited for longer.
-inline constexpr std::chrono::seconds longest_vouched_wait{60};
+inline constexpr std::chrono::seconds longest_available_wait{60};
 
 /// Returns the write of a replica that accepts reports: a create without a Lease (null). With `reports_wait`
 /// the time of availability starts again, and the Lease is not renewed. nullopt if there is nothing to write:

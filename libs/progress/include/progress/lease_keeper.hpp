@@ -8,13 +8,13 @@
 
 namespace progress {
 
-/// Renews the Lease of progress/availability.hpp while this replica vouches for it. Each round reads the
-/// Lease, which shows whether the API server answers. All arguments must outlive it. Thread rule: one thread.
+/// Renews the Lease of progress/availability.hpp while this replica is available. Each round reads the Lease,
+/// which shows whether the API server answers. All arguments must outlive it. Thread rule: one thread.
 class LeaseKeeper {
 public:
     struct State {
-        bool vouches = false;       ///< reports are accepted, and can be stored
-        bool reports_wait = false;  ///< for longer than `longest_vouched_wait`
+        bool available = false;     ///< reports are accepted, and can be stored
+        bool reports_wait = false;  ///< for longer than `longest_available_wait`
     };
 
     /// `lease` without a namespace: there is none, and the API server's version is read.
