@@ -1,7 +1,6 @@
 #include "progress/membership.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "api/hash.hpp"
 #include "api/meta.hpp"
@@ -14,15 +13,6 @@ using api::Json;
 using kube::SteadyTime;
 
 constexpr std::string_view job_set_label = "jobset.sigs.k8s.io/jobset-uid";
-
-// A digest is a hash.
-struct DigestHash {
-    std::size_t operator()(const net::Digest& digest) const noexcept {
-        std::size_t value = 0;
-        std::memcpy(&value, digest.data(), sizeof value);
-        return value;
-    }
-};
 
 template <class Value>
 struct Used {
@@ -50,8 +40,8 @@ struct TokenCache::Memory {
         PodIdentity pod;
         SteadyTime until;
     };
-    RecentlyUsed<net::Digest, Accepted, DigestHash> accepted{most_accepted};
-    RecentlyUsed<net::Digest, SteadyTime, DigestHash> refused{most_refused};  // time of expiry
+    RecentlyUsed<net::Digest, Accepted, net::DigestHash> accepted{most_accepted};
+    RecentlyUsed<net::Digest, SteadyTime, net::DigestHash> refused{most_refused};  // time of expiry
 };
 
 TokenCache::TokenCache() : memory_(std::make_unique<Memory>()) {}

@@ -50,14 +50,6 @@ bool confirms_claims(const Json& status, const TokenClaims& claims, const api::O
            contains(user["extra"][pod_uid_key], claims.pod_uid);
 }
 
-struct DigestHash {
-    std::size_t operator()(const net::Digest& digest) const noexcept {
-        std::size_t value = 0;
-        std::copy_n(digest.begin(), sizeof value, reinterpret_cast<unsigned char*>(&value));
-        return value;
-    }
-};
-
 }  // namespace
 
 // Requests in progress.
@@ -72,7 +64,7 @@ public:
                              .message = "the API server did not answer in time"};
     }
 
-    SharedCalls<net::Digest, Sender, DigestHash> tokens = {};
+    SharedCalls<net::Digest, Sender, net::DigestHash> tokens = {};
     SharedCalls<api::ObjectKey, AuthResult, std::hash<api::ObjectKey>> jobs = {};
     Permits reviews{reviews_at_once};
     Permits unknown_reviews{reviews_at_once / 2};

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 
 namespace net {
@@ -9,5 +10,14 @@ namespace net {
 using Digest = std::array<unsigned char, 32>;
 
 Digest digest_of(std::string_view text);
+
+/// For hash tables. A digest is a hash already, so its first bytes suffice.
+struct DigestHash {
+    std::size_t operator()(const Digest& digest) const noexcept {
+        std::size_t value = 0;
+        std::memcpy(&value, digest.data(), sizeof value);
+        return value;
+    }
+};
 
 }  // namespace net
