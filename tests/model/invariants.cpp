@@ -24,9 +24,9 @@ bool is_runtime(const Kind& kind) {
     return kind.kind == "TrainingRuntime" || kind.kind == "ClusterTrainingRuntime";
 }
 
-bool is_managed_by_us(const Json& job) {
+bool is_managed_here(const Json& job) {
     const std::string_view manager = job["spec"]["managedBy"].as_string();
-    return manager.empty() || manager == api::managed_by_us;
+    return manager.empty() || manager == api::managed_by_this_controller;
 }
 
 // Leases are contended, and a snapshot is created without reading it first.
@@ -164,7 +164,7 @@ void Invariants::check_train_job(const api::ObjectKey& key, const Json& before, 
     const Json& there = after.is_null() ? before : after;
     const api::ObjectMeta meta = api::parse_meta(there);
     Life& life = lives_[meta.uid];
-    life.ours = is_managed_by_us(there);
+    life.is_managed_here = is_managed_here(there);
     const bool suspend = there["spec"]["suspend"].bool_or(false);
     if (life.suspends.empty() || life.suspends.back().second != suspend)
         life.suspends.emplace_back(time_.wall_seconds(), suspend);
@@ -188,7 +188,7 @@ void Invariants::check_train_job(const api::ObjectKey& key, const Json& before, 
     const bool removed =
         !before.is_null() && !api::parse_meta(before).deletion && (after.is_null() || meta.deletion);
     const bool dispatched = there["spec"]["managedBy"].as_string() == api::managed_by_multikueue;
-    if (!life.ours && !(removed && dispatched))
+    if (!life.is_managed_here && !(removed && dispatched))
         complain("a TrainJob that is not ours was written: " + text(key));
     if (removed) check_expiry(api::parse_train_job(before));
 }
@@ -400,7 +400,8 @@ void Invariants::check_owned(const Kind& kind, const api::ObjectKey& key, const 
         if (object->is_null()) continue;
         const auto life = lives_.find(api::parse_meta(*object).controller_uid);
         if (life == lives_.end()) return complain(name + " of another owner was written");
-        if (!life->second.ours) return complain(name + " of a TrainJob that is not ours was written");
+        if (!life->second.is_managed_here)
+            return complain(name + " of a TrainJob that is not ours was written");
     }
     if (after.is_null() || api::parse_meta(after).deletion) return;
     // Running Pods continue to use the keys.

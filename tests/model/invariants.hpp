@@ -54,7 +54,7 @@ public:
 
 private:
     struct Life {
-        bool ours = true;
+        bool is_managed_here = true;
         std::optional<api::Time> resumed = {};
         std::optional<api::RunPolicy> began_with = {};          // by its snapshot, since its first JobSet
         std::set<std::string> reasons = {};                     // of its conditions at any time

@@ -114,7 +114,8 @@ void Invariants::check_job(const api::ObjectKey& key, const Json& before, const 
         api_.find("jobsets.jobset.x-k8s.io",
                   {key.ns, std::string(before["metadata"]["labels"][api::job_set_name_label].as_string())});
     const auto life = job_set ? lives_.find(api::parse_meta(job_set->object).controller_uid) : lives_.end();
-    if (life == lives_.end() || !life->second.ours) return complain(name + " of another JobSet was deleted");
+    if (life == lives_.end() || !life->second.is_managed_here)
+        return complain(name + " of another JobSet was deleted");
     if (!before["spec"]["suspend"].bool_or(false) || before["status"]["active"].int_or(0) > 0)
         complain(name + " was deleted while it ran");
     if (!job_set->object["spec"]["suspend"].bool_or(false))

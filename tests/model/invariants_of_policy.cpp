@@ -126,7 +126,7 @@ void Invariants::check_expiry(const api::TrainJob& job) {
     const api::RunPolicy first =
         life.began_with ? *life.began_with : job.run_policy.value_or(api::RunPolicy());
     std::optional<std::int64_t> shortest = job.ttl_seconds_after_finished;
-    if (!shortest && life.ours && first.ttl_seconds_after_finished)
+    if (!shortest && life.is_managed_here && first.ttl_seconds_after_finished)
         for (const auto& said : lately_said(job)) {
             const auto now = said ? said->ttl_seconds_after_finished : first.ttl_seconds_after_finished;
             if (!now) continue;

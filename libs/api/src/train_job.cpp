@@ -27,7 +27,7 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.active_deadline_seconds = spec["activeDeadlineSeconds"].as_int();
     if (const auto ttl = spec["ttlSecondsAfterFinished"].as_int(); ttl && *ttl >= 0)
         job.ttl_seconds_after_finished = ttl;
-    job.managed_by = string_or(spec["managedBy"], managed_by_us);
+    job.managed_by = string_or(spec["managedBy"], managed_by_this_controller);
     const Json& labels = object["metadata"]["labels"];
     job.queue = labels[queue_label].as_string();
     job.is_multikueue_copy = labels.contains(multikueue_label);
@@ -128,7 +128,7 @@ std::int64_t num_nodes(const TrainJob& job) {
 }
 
 bool is_managed_here(const TrainJob& job) {
-    return job.managed_by.empty() || job.managed_by == managed_by_us;
+    return job.managed_by.empty() || job.managed_by == managed_by_this_controller;
 }
 
 bool may_be_corrected(const TrainJob& stored) {

@@ -37,7 +37,7 @@ inline Observed submitted() {
                                  .runtime_ref = {.api_group = std::string(api::trainer_group),
                                                  .kind = std::string(api::cluster_training_runtime_kind),
                                                  .name = "torch"},
-                                 .managed_by = std::string(api::managed_by_us)}};
+                                 .managed_by = std::string(api::managed_by_this_controller)}};
 }
 
 inline api::JobSet job_set_of(const api::TrainJob& job) {

@@ -123,9 +123,10 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
         const bool ended = api::terminal_condition(*observed.job) != nullptr;
         const bool own = own_job_set(observed) != nullptr;
         const bool deleting = observed.job->meta.deletion.has_value();
-        if (observed.job->managed_by != api::managed_by_us && !observed.job->ttl_seconds_after_finished)
+        if (observed.job->managed_by != api::managed_by_this_controller &&
+            !observed.job->ttl_seconds_after_finished)
             REQUIRE(std::holds_alternative<Ignore>(decision));
-        if (observed.job->managed_by != api::managed_by_us)
+        if (observed.job->managed_by != api::managed_by_this_controller)
             REQUIRE((std::holds_alternative<Ignore>(decision) || std::holds_alternative<Expire>(decision)));
         if (std::holds_alternative<Expire>(decision)) REQUIRE((ended && !deleting && observed.ttl));
         if (const auto* clean_up = std::get_if<CleanUp>(&decision)) {

@@ -16,7 +16,7 @@ inline constexpr std::string_view training_runtime_kind = "TrainingRuntime";
 inline constexpr std::string_view cluster_training_runtime_kind = "ClusterTrainingRuntime";
 
 /// The value of `spec.managedBy` of TrainJobs for this controller.
-inline constexpr std::string_view managed_by_us = "trainer.kubeflow.org/trainjob-controller";
+inline constexpr std::string_view managed_by_this_controller = "trainer.kubeflow.org/trainjob-controller";
 /// The same of those whose status MultiKueue copies from a worker cluster.
 inline constexpr std::string_view managed_by_multikueue = "kueue.x-k8s.io/multikueue";
 /// The field manager of all applies of this controller. It is the original's, so that fields which the
