@@ -73,12 +73,12 @@ std::optional<bool> written_suspend(const Json& annotations) {
 
 }  // namespace
 
-bool is_applied_by_us(const Json& object) {
+bool is_applied_here(const Json& object) {
     return !object["metadata"]["annotations"][applied_hash_annotation].is_null();
 }
 
 bool is_taken_over(const Json& job_set) {
-    return !is_applied_by_us(job_set) || job_set["metadata"]["annotations"].contains(taken_over_annotation);
+    return !is_applied_here(job_set) || job_set["metadata"]["annotations"].contains(taken_over_annotation);
 }
 
 AppliedNote applied_note(const Json& object) {
@@ -116,7 +116,7 @@ std::string nodes_note(const TrainJob& job) {
 JobSet parse_job_set(const Json& object) {
     JobSet job_set;
     job_set.meta = parse_meta(object);
-    job_set.applied_by_us = is_applied_by_us(object);
+    job_set.applied_here = is_applied_here(object);
     job_set.taken_over = is_taken_over(object);
     job_set.built_for_nodes = noted_nodes(object);
     job_set.suspend = object["spec"]["suspend"].bool_or(false);

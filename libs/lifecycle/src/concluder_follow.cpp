@@ -58,7 +58,7 @@ std::optional<api::Time> Concluder::start_before(const api::Condition* ended, bo
 // A JobSet of another controller may have no snapshot until it is adopted.
 bool Concluder::awaits_snapshot() const {
     const api::JobSet* job_set = own_job_set(observed_);
-    return job_set && !job_set->applied_by_us;
+    return job_set && !job_set->applied_here;
 }
 
 void Concluder::follow_suspend() {

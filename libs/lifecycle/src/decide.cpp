@@ -141,7 +141,7 @@ Run run(const Observed& observed, api::Time now) {
         .job_set = step,
         .runtime = runtime_source(observed),
         .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
-        .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us,
+        .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_here,
         .verifies = step == JobSetAction::leave && may_be_outdated(observed),
         .resizes = resizes,
         .is_late = resizes && has_run_for_long(observed, now)};

@@ -11,7 +11,7 @@ std::string field(std::string_view name) { return std::string("f:").append(name)
 
 std::string named(std::string_view name) { return "k:" + to_json(api::Json::object({{"name", name}})); }
 
-bool is_our_apply(const api::Json& entry) {
+bool is_own_apply(const api::Json& entry) {
     return entry["manager"].as_string() == api::field_manager && entry["operation"].as_string() == "Apply" &&
            entry["subresource"].as_string().empty();
 }
@@ -45,21 +45,21 @@ bool ManagedFields::has_item(std::string_view name) const { return has(named(nam
 
 // Merge patches of this controller are entries of their own (operation Update). They only write `suspend`, a
 // note about it, and status.
-ManagedFields applied_by_us(const api::Json& object) {
+ManagedFields applied_here(const api::Json& object) {
     std::vector<const api::Json*> entries;
     for (const api::Json& entry : object["metadata"]["managedFields"].items())
-        if (is_our_apply(entry)) entries.push_back(&entry["fieldsV1"]);
+        if (is_own_apply(entry)) entries.push_back(&entry["fieldsV1"]);
     return entries.empty() ? ManagedFields::of_everything() : ManagedFields(std::move(entries));
 }
 
-bool only_our_applies_set(const api::Json& object, std::string_view name) {
-    bool by_us = false;
+bool only_own_applies_set(const api::Json& object, std::string_view name) {
+    bool found = false;
     for (const api::Json& entry : object["metadata"]["managedFields"].items()) {
         if (!entry["fieldsV1"]["f:spec"].contains(field(name))) continue;
-        if (!is_our_apply(entry)) return false;
-        by_us = true;
+        if (!is_own_apply(entry)) return false;
+        found = true;
     }
-    return by_us;
+    return found;
 }
 
 }  // namespace lifecycle

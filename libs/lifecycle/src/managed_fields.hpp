@@ -35,9 +35,9 @@ private:
 };
 
 /// Returns what this controller has put into the object by server-side apply.
-ManagedFields applied_by_us(const api::Json& object);
+ManagedFields applied_here(const api::Json& object);
 
 /// Returns whether only server-side applies of this controller have set `spec.<name>`, and no later writer.
-bool only_our_applies_set(const api::Json& object, std::string_view name);
+bool only_own_applies_set(const api::Json& object, std::string_view name);
 
 }  // namespace lifecycle

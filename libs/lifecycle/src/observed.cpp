@@ -41,7 +41,7 @@ bool is_left_to_queue(const Observed& observed) {
 
 bool may_be_outdated(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || !job_set->applied_by_us || job_set->suspend || observed.job->suspend) return false;
+    if (!job_set || !job_set->applied_here || job_set->suspend || observed.job->suspend) return false;
     // `Created` may have become Unknown after a correction, if a later attempt ended without a verdict.
     if (!observed.job->jobs_status.empty()) return false;
     const api::Condition* created = api::find_condition(observed.job->conditions, api::condition::created);

@@ -7,7 +7,7 @@ namespace lifecycle {
 
 Placement::Placement(const api::Json& live) {
     const api::AppliedNote note = api::applied_note(live);
-    if (note.hash.empty()) jobs_ = applied_by_us(live).member("spec").member("replicatedJobs");
+    if (note.hash.empty()) jobs_ = applied_here(live).member("spec").member("replicatedJobs");
     if (note.placement.empty()) return;
     // Users can edit the note.
     if (auto noted = api::parse_json(note.placement)) noted_ = std::move(*noted);

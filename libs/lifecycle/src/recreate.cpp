@@ -38,7 +38,7 @@ RefusedChange refused_change(const api::Json& live) {
 // The differences may come only from the ways in which the two controllers build the same. Nothing shows
 // that, and the user has no change to undo.
 bool keeps_template_of_others(const api::Json& live) {
-    return !api::is_applied_by_us(live) && loses_something(recreation(refused_change(live)));
+    return !api::is_applied_here(live) && loses_something(recreation(refused_change(live)));
 }
 
 Event template_kept(std::string_view field) {
@@ -114,7 +114,7 @@ bool may_have_run(const api::Json& live) {
     if (!live["spec"]["suspend"].bool_or(false)) return true;
     // The generation counts the changes of a spec, and no client can write it.
     if (api::parse_meta(live).generation == 1) return false;
-    return api::is_taken_over(live) || !only_our_applies_set(live, "suspend");
+    return api::is_taken_over(live) || !only_own_applies_set(live, "suspend");
 }
 
 api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live, bool keeps_template) {

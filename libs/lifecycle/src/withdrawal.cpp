@@ -49,7 +49,7 @@ private:
 
 std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted) {
     std::vector<Withdrawn> found;
-    const ManagedFields jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
+    const ManagedFields jobs_of_ours = applied_here(live).member("spec").member("replicatedJobs");
     const Placement placement(live);
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
     api::NamedItems wanted_jobs;

@@ -70,6 +70,85 @@ Json with_backoff_limit(const Life& life) {
 
 }  // namespace
 
+TEST_CASE("a job whose volume claims were given defaults can be resumed") {
+    WithClaims life;
+    life.set_suspend(false);
+    CHECK_FALSE(life.reconcile().error);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(life.job_set()["spec"]["volumeClaimPolicies"] == api::parse_json(claims_with_defaults).value());
+}
+
+TEST_CASE("a JobSet that never ran is made anew although its volume claims go with it") {
+    WithClaims life;
+    life.ask_for_more();
+    life.set_suspend(false);
+    life.reconcile();
+    life.server.collect_garbage();
+    CHECK_FALSE(life.server.find(job_sets, key));
+    life.reconcile();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a JobSet that has run keeps its volume claims, and the TrainJob says what stands in the way") {
+    WithClaims life;
+    life.set_suspend(false);
+    life.reconcile();
+    life.set_suspend(true);
+    life.reconcile();
+    life.ask_for_more();
+    life.set_suspend(false);
+    life.reconcile();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+}
+
+TEST_CASE(
+    "a JobSet that the original suspended keeps its volume claims, whatever it has taken from us since") {
+    for (const bool after_a_change : {false, true}) {
+        INFO(after_a_change);
+        WithClaims life;
+        Json theirs = life.job_set();
+        theirs["metadata"]["annotations"].erase(api::applied_hash_annotation);
+        theirs["spec"]["suspend"] = false;
+        life.server.erase(job_sets, key);
+        life.server.put(job_sets, theirs);
+        // It suspends what runs by an apply under our name.
+        theirs["spec"] = Json::object({{"suspend", true}});
+        life.server.apply(job_sets, theirs);
+        if (after_a_change) {
+            life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
+            life.reconcile();
+            CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
+            CHECK(api::is_applied_here(life.job_set()));
+        }
+        life.ask_for_more();
+        life.reconcile();
+        life.server.collect_garbage();
+        life.reconcile();
+        REQUIRE(life.server.find(job_sets, key));
+        // What was changed before we have seen it looks like what the original builds otherwise.
+        CHECK(life.condition("Created") ==
+              (after_a_change ? "False/JobsCreationFailed" : "True/JobsCreationSucceeded"));
+        CHECK(to_json(life.job_set()["spec"]["volumeClaimPolicies"]).find("other") == std::string::npos);
+    }
+}
+
+TEST_CASE("a JobSet that was resumed meanwhile is not suspended again by a change that was decided before") {
+    WithClaims life;
+    life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
+    life.server.show(life.cache);
+    life.frozen = true;
+    life.set_suspend(false);
+    life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["suspend"] = false; });
+    life.reconcile();
+    for (const std::string& write : life.server.take_writes()) CHECK(write != "PATCH " + job_set_path);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+}
+
 TEST_CASE("a label that a user put on a suspended JobSet is no reason to make it anew") {
     WithForeignLabel life;
     life.set_suspend(false);

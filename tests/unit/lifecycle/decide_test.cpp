@@ -43,9 +43,9 @@ TEST_CASE("a living job gets what is missing", "[decide]") {
         {"a new job is created", submitted, nothing, "run: create"},
         {"a running JobSet is not touched", running, nothing, "run: leave"},
         {"one that a former controller has applied is adopted", running,
-         [](Observed& o) { o.job_set->applied_by_us = false; }, "run: leave, adopts"},
+         [](Observed& o) { o.job_set->applied_here = false; }, "run: leave, adopts"},
         {"one that is suspended is going to be ours anyway", suspended,
-         [](Observed& o) { o.job_set->applied_by_us = false; }, "run: update"},
+         [](Observed& o) { o.job_set->applied_here = false; }, "run: update"},
         {"one that was deleted to be built anew as it is resumed is no loss", suspended,
          [](Observed& o) {
              lose_job_set(o);

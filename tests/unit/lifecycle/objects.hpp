@@ -48,7 +48,7 @@ inline api::JobSet job_set_of(const api::TrainJob& job) {
                      .creation = start,
                      .controller_uid = job.meta.uid},
             .suspend = job.suspend,
-            .applied_by_us = true,
+            .applied_here = true,
             .replicated_jobs = {{.name = "node", .ready = 1, .active = 1}}};
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("the snapshot tells what a job began with whose status does not", "[po
     // What was taken over has none until it is stored.
     observed.job->run_policy.reset();
     observed.snapshot_policy = api::RunPolicy();
-    observed.job_set->applied_by_us = false;
+    observed.job_set->applied_here = false;
     CHECK_FALSE(conclude_after(observed, 1s).run_policy);
     CHECK(conclude_after(observed, 1s, built_from(other)).run_policy == other);
 }

@@ -15,7 +15,7 @@ namespace api {
 struct JobSet {
     ObjectMeta meta = {};
     bool suspend = false;
-    bool applied_by_us = false;              ///< see is_applied_by_us()
+    bool applied_here = false;               ///< see is_applied_here()
     bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
@@ -43,7 +43,7 @@ struct JobSet {
 };
 
 /// Returns whether an object has api::applied_hash_annotation.
-bool is_applied_by_us(const Json& object);
+bool is_applied_here(const Json& object);
 
 /// Returns whether another controller may have made the content of a JobSet's Pods: that annotation is
 /// missing, or api::taken_over_annotation is set.

@@ -106,7 +106,7 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
         return Cache::JobSetIndex{};
     }
     const Cache::JobSetIndex index = {.ours = true,
-                                      .applied_by_us = api::is_applied_by_us(object),
+                                      .applied_here = api::is_applied_here(object),
                                       .taken_over = api::is_taken_over(object),
                                       .built_for_nodes = api::noted_nodes(object)};
     keep_what_decisions_need(object, {"annotations", "labels", "generation", "creationTimestamp",
@@ -261,7 +261,7 @@ std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {
     api::JobSet job_set;
     if (entry->index.ours) job_set = api::parse_job_set(tree_of(entry->object));
     identify(job_set.meta, key, entry->object);
-    job_set.applied_by_us = entry->index.applied_by_us;
+    job_set.applied_here = entry->index.applied_here;
     job_set.taken_over = entry->index.taken_over;
     job_set.built_for_nodes = entry->index.built_for_nodes;
     return job_set;

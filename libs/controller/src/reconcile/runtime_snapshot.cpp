@@ -27,7 +27,7 @@ SnapshotState state_of(const std::optional<api::Json>& config_map, const api::Re
 // Returns whether the job began under another controller, which knew nothing of run policies.
 bool is_taken_over(const View& view) {
     const api::JobSet* job_set = lifecycle::own_job_set(view.observed);
-    return job_set && !job_set->applied_by_us;
+    return job_set && !job_set->applied_here;
 }
 
 std::shared_ptr<const api::Json> without_run_policy(const View& view) {

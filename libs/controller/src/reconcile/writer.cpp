@@ -209,14 +209,14 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     outcome.run_policy = api::run_policy_of(*chosen.runtime);
 
     Outcome applied;
-    const bool made_by_us = live && live->applied_by_us;
+    const bool made_here = live && live->applied_here;
     const Template pods = live && live->taken_over ? Template::of_others : Template::ours;
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     switch (step.job_set) {
         case JobSetAction::leave:
             applied.result = co_await apply_objects(
-                server_, built, found, made_by_us ? Beside::own_job_set : Beside::other_job_set, pods);
-            if (made_by_us && !job().suspend) outcome.lost = lost_objects(built, found);
+                server_, built, found, made_here ? Beside::own_job_set : Beside::other_job_set, pods);
+            if (made_here && !job().suspend) outcome.lost = lost_objects(built, found);
             break;
         case JobSetAction::wait_until_gone: break;
         case JobSetAction::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});

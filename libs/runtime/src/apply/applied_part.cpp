@@ -11,9 +11,9 @@ namespace {
 
 using api::Json;
 
-// Returns this controller's entry of managedFields with the API version of this release, which is a separate
-// owner to the API server; nullptr: none.
-const Json* fields_of_our_apply(const Json& live) {
+// Returns our entry of managedFields with the same API version as this release, which is a separate owner to
+// the API server; nullptr: none.
+const Json* fields_of_own_apply(const Json& live) {
     for (const Json& entry : live["metadata"]["managedFields"].items())
         if (entry["manager"].as_string() == api::field_manager && entry["operation"].as_string() == "Apply" &&
             entry["subresource"].as_string().empty() && entry["apiVersion"] == live["apiVersion"])
@@ -85,7 +85,7 @@ Json part_of(const Json& fields, const Json& live, const Json& ours) {
 }  // namespace
 
 Json with_applied_template(const Json& wanted, const Json& ours, const Json& live) {
-    const Json* fields = fields_of_our_apply(live);
+    const Json* fields = fields_of_own_apply(live);
     const Json* of_spec = fields ? fields->find("f:spec") : nullptr;
     Json spec = of_spec ? part_of(*of_spec, live["spec"], ours["spec"]) : Json::object();
     take(spec, "suspend", wanted["spec"]);

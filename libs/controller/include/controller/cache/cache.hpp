@@ -110,7 +110,7 @@ public:
     };
     struct JobSetIndex {
         bool ours = false;  ///< a TrainJob controls it; of others only the existence is stored
-        bool applied_by_us = false;
+        bool applied_here = false;
         bool taken_over = false;
         std::optional<std::int64_t> built_for_nodes = {};  ///< api::noted_nodes()
     };
