@@ -100,12 +100,12 @@ void keep_what_starts(Json& object) {
 // Makes a JobSet that no TrainJob owns null, which stores no bytes: it matters only if it has the name of a
 // TrainJob.
 std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
-    const bool ours = !controlling_train_job(object).is_null();
-    if (!ours) {
+    const bool of_train_job = !controlling_train_job(object).is_null();
+    if (!of_train_job) {
         object = Json();
         return Cache::JobSetIndex{};
     }
-    const Cache::JobSetIndex index = {.ours = true,
+    const Cache::JobSetIndex index = {.of_train_job = true,
                                       .applied_here = api::is_applied_here(object),
                                       .taken_over = api::is_taken_over(object),
                                       .built_for_nodes = api::noted_nodes(object)};
@@ -259,7 +259,7 @@ std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {
     const auto* entry = job_sets_.find(key);
     if (!entry) return std::nullopt;
     api::JobSet job_set;
-    if (entry->index.ours) job_set = api::parse_job_set(tree_of(entry->object));
+    if (entry->index.of_train_job) job_set = api::parse_job_set(tree_of(entry->object));
     identify(job_set.meta, key, entry->object);
     job_set.applied_here = entry->index.applied_here;
     job_set.taken_over = entry->index.taken_over;
@@ -317,10 +317,11 @@ void Cache::note(const api::ObjectKey& train_job, const TrainJobEntry* before, c
 
 void Cache::enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before,
                           const JobSetEntry* after) {
-    const bool ours = (before && before->index.ours) || (after && after->index.ours);
+    const bool of_train_job =
+        (before && before->index.of_train_job) || (after && after->index.of_train_job);
     const bool comes_or_goes = !before || !after;
     // A cluster may have many JobSets without TrainJobs.
-    if (ours || (comes_or_goes && train_jobs_.find(job_set)))
+    if (of_train_job || (comes_or_goes && train_jobs_.find(job_set)))
         on_change_(job_set, change_of(Change::Of::job_set, after));
 }
 

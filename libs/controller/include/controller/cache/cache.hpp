@@ -109,7 +109,7 @@ public:
         ProgressIndex progress = {};
     };
     struct JobSetIndex {
-        bool ours = false;  ///< a TrainJob controls it; of others only the existence is stored
+        bool of_train_job = false;  ///< a TrainJob controls it; of others only the existence is stored
         bool applied_here = false;
         bool taken_over = false;
         std::optional<std::int64_t> built_for_nodes = {};  ///< api::noted_nodes()
