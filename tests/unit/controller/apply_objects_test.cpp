@@ -35,7 +35,7 @@ struct OneMap {
     boost::asio::io_context context = {};
     StepFailure result = {};
 
-    Writes apply(const char* text, ApplyPolicy when, Beside beside, Template pods = Template::ours) {
+    Writes apply(const char* text, ApplyPolicy when, Beside beside, Template pods = Template::own) {
         runtime::Built built;
         built.objects.push_back({config_map(text), when});
         built.objects.push_back({Json::object({{"kind", "JobSet"}}), ApplyPolicy::with_job_set});
@@ -45,7 +45,7 @@ struct OneMap {
     }
 
     Writes apply(const runtime::Built& built, const NeededObjects& found, Beside beside,
-                 Template pods = Template::ours) {
+                 Template pods = Template::own) {
         server.take_writes();
         const auto run = [&]() -> kube::Task<> {
             result = co_await apply_objects(server, built, found, beside, pods);

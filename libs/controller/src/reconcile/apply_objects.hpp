@@ -12,7 +12,7 @@ enum class Beside {
 
 /// The controller that has built the Pod templates of that JobSet.
 enum class Template {
-    ours,
+    own,
     of_others  ///< another controller, which has made the mounted objects: they stay as they are
 };
 

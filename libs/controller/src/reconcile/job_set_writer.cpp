@@ -91,7 +91,7 @@ Json JobSetWriter::noted(const runtime::Built& built) const {
 }
 
 kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {
-    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::ours);
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::own);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Json as_built = noted(built);
     if (is_in_own_queue(job(), as_built)) as_built = with_written_suspend(std::move(as_built));
@@ -174,7 +174,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         wants_live_view_ = true;
         co_return Outcome();
     }
-    const Template pods = keeps && api::is_taken_over(live) ? Template::of_others : Template::ours;
+    const Template pods = keeps && api::is_taken_over(live) ? Template::of_others : Template::own;
     auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, pods);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     auto lost = co_await lost_volume(server_, ours, live);

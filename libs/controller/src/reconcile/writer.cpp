@@ -210,7 +210,7 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
 
     Outcome applied;
     const bool made_here = live && live->applied_here;
-    const Template pods = live && live->taken_over ? Template::of_others : Template::ours;
+    const Template pods = live && live->taken_over ? Template::of_others : Template::own;
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     switch (step.job_set) {
         case JobSetAction::leave:
