@@ -125,11 +125,12 @@ bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
     // The cache has yet to show the version after it.
     if (change.of == Change::Of::train_job && change.resource_version == written.train_job_before)
         return true;
-    const bool ours = (change.of == Change::Of::train_job && change.resource_version == written.train_job) ||
-                      (change.of == Change::Of::job_set && change.resource_version == written.job_set);
+    const bool is_own =
+        (change.of == Change::Of::train_job && change.resource_version == written.train_job) ||
+        (change.of == Change::Of::job_set && change.resource_version == written.job_set);
     // No other reconcile comes that would drop the expectations.
-    if (ours) expectations_met(key, clock_.now());
-    return ours;
+    if (is_own) expectations_met(key, clock_.now());
+    return is_own;
 }
 
 // Enqueues the TrainJob again if it changed during its reconcile, except by own writes. `report`: nullptr if

@@ -32,10 +32,10 @@ kube::Async<kube::Response> MeteredReads::read(kube::Request request) {
     const std::size_t others = weight_ - before;
     const std::size_t limit = std::min(allowed_, most);
     const std::size_t left = limit > others ? limit - others : 0;
-    const bool is_ours = left < request.max_answer;
+    const bool is_own_limit = left < request.max_answer;
     request.max_answer = std::min(request.max_answer, left);
     auto answer = co_await server_.send(std::move(request));
-    const bool is_cut = !answer && answer.error().code == api::Errc::too_large && is_ours;
+    const bool is_cut = !answer && answer.error().code == api::Errc::too_large && is_own_limit;
     if (!answer && !is_cut) co_return answer.error();
     const std::size_t weight = is_cut ? left + 1 : weight_of(answer->body);
     if (weight > left) {
