@@ -23,7 +23,7 @@ const crd::StructuralSchema* schema_of(const Json& object) {
 }
 
 // A mistyped kind or version of the Trainer is an error: no cluster would accept the object.
-bool looks_like_ours(const Json& object) {
+bool seems_of_trainer(const Json& object) {
     const std::string_view version = object["apiVersion"].as_string();
     return crd::find(object["kind"].as_string()) != nullptr ||
            version.substr(0, version.find('/')) == api::trainer_group;
@@ -56,8 +56,8 @@ InputObject known_of(const Document& document, const kube::Resource& resource, c
     complete_metadata(known.object["metadata"], resource, ns);
     known.kind = std::as_const(known.object)["kind"].as_string();
     known.key = api::parse_meta(known.object).key();
-    known.is_ours = schema_of(known.object) != nullptr;
-    if (known.is_ours) known.unknown_fields = prune_and_default(known.object);
+    known.is_of_trainer = schema_of(known.object) != nullptr;
+    if (known.is_of_trainer) known.unknown_fields = prune_and_default(known.object);
     return known;
 }
 
@@ -78,7 +78,7 @@ api::Result<Input> load_input(const std::vector<Document>& documents, const std:
         const Json& object = document.object();
         const kube::Resource* resource =
             api::find_resource(object["apiVersion"].as_string(), object["kind"].as_string(), kinds);
-        if (!resource && looks_like_ours(object)) return no_such_kind(document);
+        if (!resource && seems_of_trainer(object)) return no_such_kind(document);
         if (!resource) {
             input.others.push_back(&document);
             continue;
@@ -130,7 +130,7 @@ std::string suggest_runtime(const api::RuntimeRef& wanted, const std::string& ns
                             const std::vector<InputObject>& known) {
     const auto named = [&](bool same_kind) {
         const auto at = std::find_if(known.begin(), known.end(), [&](const InputObject& each) {
-            return each.is_ours && each.kind != api::train_job_kind && each.key.name == wanted.name &&
+            return each.is_of_trainer && each.kind != api::train_job_kind && each.key.name == wanted.name &&
                    (each.kind == wanted.kind) == same_kind;
         });
         return at == known.end() ? nullptr : &*at;
@@ -144,7 +144,7 @@ std::string suggest_runtime(const api::RuntimeRef& wanted, const std::string& ns
         return elsewhere->name() + " is there, but the TrainJob is in namespace \"" + ns + "\"";
     api::Nearest nearest(wanted.name);
     for (const InputObject& each : known)
-        if (each.is_ours && each.kind == wanted.kind && (each.key.ns.empty() || each.key.ns == ns))
+        if (each.is_of_trainer && each.kind == wanted.kind && (each.key.ns.empty() || each.key.ns == ns))
             nearest.offer(each.key.name);
     if (nearest.found().empty()) return "";
     return "did you mean " + wanted.kind + " \"" + nearest.found() + "\"?";

@@ -35,7 +35,7 @@ TEST_CASE("objects of our kinds are read in the form that the API server stores"
     const auto input = offline::load_input(read, "team").value();
     REQUIRE(input.known.size() == 1);
     const offline::InputObject& job = input.known.front();
-    CHECK(job.is_ours);
+    CHECK(job.is_of_trainer);
     CHECK(job.name() == "TrainJob team/job");
     CHECK(job.object["spec"]["runtimeRef"]["kind"] == "ClusterTrainingRuntime");
     CHECK(job.object["spec"]["managedBy"] == "trainer.kubeflow.org/trainjob-controller");
@@ -75,7 +75,7 @@ TEST_CASE("objects of other kinds are related objects or ignored", "[offline]") 
         "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n");
     const auto input = offline::load_input(read, "team").value();
     REQUIRE(input.known.size() == 1);
-    CHECK_FALSE(input.known.front().is_ours);
+    CHECK_FALSE(input.known.front().is_of_trainer);
     CHECK(input.known.front().object["metadata"]["namespace"] == "team");
     REQUIRE(input.others.size() == 1);
     CHECK(input.others[0]->line() == 3);

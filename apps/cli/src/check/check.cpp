@@ -198,7 +198,7 @@ api::Result<net::Output> check(const CheckSettings& settings) {
                                {.gates = runtime::Gates(settings.feature_gates)});
     std::vector<Verdict> verdicts;
     for (const InputObject& known : input->known) {
-        if (!known.is_ours) continue;
+        if (!known.is_of_trainer) continue;
         verdicts.push_back({&known, admission.admit(known, before->find(known.resource, known.key))});
         if (!verdicts.back().answer.refusal) continue;
         output.status = 1;

@@ -15,7 +15,7 @@ namespace offline {
 struct InputObject {
     const Document* document = nullptr;
     kube::Resource resource = {};
-    bool is_ours = false;  ///< TrainJob, TrainingRuntime or ClusterTrainingRuntime
+    bool is_of_trainer = false;  ///< TrainJob, TrainingRuntime or ClusterTrainingRuntime
     std::string kind = {};
     api::ObjectKey key = {};                       ///< with the namespace that the object gets
     api::Json object = {};                         ///< as the API server would store it if it were valid
