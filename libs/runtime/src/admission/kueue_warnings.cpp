@@ -73,17 +73,20 @@ void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnin
         const Json& pod_spec = job["template"]["spec"]["template"]["spec"];
         const Json* node = find_named(pod_spec["containers"], api::node_container);
         if (!node || per_node.empty()) continue;
-        std::optional<Json> ours;
+        std::optional<Json> built_resources;
         if (review.plugins.gets_resources_per_node(job)) {
             auto merged = merged_resources((*node)["resources"], per_node);
             if (!merged) continue;  // an error says so
-            ours = std::move(*merged);
+            built_resources = std::move(*merged);
         }
-        const auto theirs = counted_by_kueue(job, (*node)["resources"], review);
-        if (has_same_resources(ours ? *ours : (*node)["resources"], theirs ? *theirs : (*node)["resources"]))
+        const auto kueue_resources = counted_by_kueue(job, (*node)["resources"], review);
+        if (has_same_resources(built_resources ? *built_resources : (*node)["resources"],
+                               kueue_resources ? *kueue_resources : (*node)["resources"]))
             continue;
-        const ResourceList built = requests_with(pod_spec, ours ? &*ours : nullptr);
-        const ResourceList counted = requests_with(pod_spec, theirs ? &*theirs : nullptr);
+        const ResourceList built =
+            requests_with(pod_spec, built_resources ? &*built_resources : nullptr);
+        const ResourceList counted =
+            requests_with(pod_spec, kueue_resources ? &*kueue_resources : nullptr);
         ResourceList all = built;
         all.insert(counted.begin(), counted.end());
         for (const auto& [name, any] : all)
