@@ -28,8 +28,8 @@ Outcome written() {
 
 // Returns the JobSet to apply to `live`: as it is built, with the entries of others, and with the template of
 // `live` if that stays.
-Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
-    Json wanted = lifecycle::with_entries_of_others(ours, live);
+Json as_it_fits(const Json& built, const Json& live, bool keeps) {
+    Json wanted = lifecycle::with_entries_of_others(built, live);
     wanted = lifecycle::with_mark_of_takeover(std::move(wanted), live, keeps);
     return keeps ? runtime::with_live_template(wanted, live) : wanted;
 }
@@ -51,9 +51,9 @@ const Json& written_suspend(const Json& job_set) {
 
 // Returns the fields that an apply withdraws. A change of `suspend` alone withdraws none, whatever others
 // have added.
-std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
-    if (runtime::differs_in_suspend_only(ours, live)) return {};
-    return lifecycle::withdrawn_fields(live, ours);
+std::vector<std::string> withdrawn_by(const Json& built, const Json& live) {
+    if (runtime::differs_in_suspend_only(built, live)) return {};
+    return lifecycle::withdrawn_fields(live, built);
 }
 
 // Lists the Jobs with the label of the JobSet's name.
@@ -146,12 +146,12 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         co_return Outcome();
     }
     co_await net::next_turn();
-    const Json ours = noted(built);
+    const Json as_built = noted(built);
     const bool keeps_others = lifecycle::keeps_template_of_others(live);
-    const bool keeps = keeps_others || runtime::keeps_template(ours, live);
+    const bool keeps = keeps_others || runtime::keeps_template(as_built, live);
     const bool is_queued =
-        !written_suspend(live).is_null() || is_in_own_queue(job(), ours) || is_in_own_queue(job(), live);
-    Json fitting = as_it_fits(ours, live, keeps);
+        !written_suspend(live).is_null() || is_in_own_queue(job(), as_built) || is_in_own_queue(job(), live);
+    Json fitting = as_it_fits(as_built, live, keeps);
     const Json wanted = is_queued ? with_written_suspend(std::move(fitting)) : std::move(fitting);
     // An old view would take back what another reconciler has written.
     if (is_queued && !is_latest && written_suspend(wanted) != written_suspend(live)) {
@@ -161,10 +161,10 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     co_await net::next_turn();
     const bool noted = lifecycle::has_withdrawn(live);
     const bool as_it_should_be = !noted && (runtime::is_applied(wanted, live) ||
-                                            runtime::is_applied_but_for_suspend(ours, wanted, live));
+                                            runtime::is_applied_but_for_suspend(as_built, wanted, live));
     std::vector<std::string> withdrawn;
     co_await net::next_turn();
-    if (!as_it_should_be) withdrawn = withdrawn_by(ours, live);
+    if (!as_it_should_be) withdrawn = withdrawn_by(as_built, live);
     const bool replaces = noted || !withdrawn.empty();
     std::string why = withdrawn.empty() ? "something was withdrawn" : withdrawn.front() + " was withdrawn";
     // While the JobSet has to wait, the other objects wait too: they are for its Pods.
@@ -177,7 +177,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const Template pods = keeps && api::is_taken_over(live) ? Template::of_others : Template::own;
     auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, pods);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
-    auto lost = co_await lost_volume(server_, ours, live);
+    auto lost = co_await lost_volume(server_, as_built, live);
     if (!lost) co_return ended(lifecycle::ReadFailed{"volume claims", lost.error()});
     if (!lost->empty()) {
         api::Error why_anew = {.code = api::Errc::invalid, .message = std::move(*lost), .http_status = 422};
@@ -186,10 +186,10 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     if (as_it_should_be) co_return Outcome();
 
     co_await net::next_turn();
-    const Json* const kept = keeps ? &ours : nullptr;
+    const Json* const kept = keeps ? &as_built : nullptr;
     Outcome outcome = written();
     if (keeps_others)
-        if (const std::string field = runtime::changed_fixed_field(ours, live); !field.empty())
+        if (const std::string field = runtime::changed_fixed_field(as_built, live); !field.empty())
             outcome.events.push_back(lifecycle::template_kept(field));
     Json noted_one;
     const Json* latest = &live;

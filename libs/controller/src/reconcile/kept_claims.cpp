@@ -75,16 +75,16 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
     co_return made;
 }
 
-kube::Async<std::string> lost_volume(kube::ApiServer& server, const Json& ours, const Json& live) {
+kube::Async<std::string> lost_volume(kube::ApiServer& server, const Json& built, const Json& live) {
     const api::ObjectKey job_set = api::parse_meta(live).key();
-    const Json& built = ours["spec"]["volumeClaimPolicies"];
+    const Json& as_built = built["spec"]["volumeClaimPolicies"];
     const Json& policies = live["spec"]["volumeClaimPolicies"];
     for (std::size_t i = 0; i < policies.items().size(); ++i) {
         const Json& templates = policies[i]["templates"];
         for (std::size_t k = 0; k < templates.items().size(); ++k) {
             const Json& each = templates[k];
             const std::string volume(volume_of(each));
-            if (!is_kept(policies[i]) || volume.empty() || volume == volume_of(built[i]["templates"][k]))
+            if (!is_kept(policies[i]) || volume.empty() || volume == volume_of(as_built[i]["templates"][k]))
                 continue;
             const api::ObjectKey key = claim_key(each, job_set);
             const auto claim = co_await read(server, kube::resources::volume_claims, key);

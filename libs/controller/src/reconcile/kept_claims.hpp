@@ -23,7 +23,7 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
                                             api::Json job_set);
 
 /// Returns why the JobSet `live` can have no claim: it names the volume of a claim that is gone, or that was
-/// never bound to it. "" if it can. `ours`: as it is built, without that volume.
-kube::Async<std::string> lost_volume(kube::ApiServer& server, const api::Json& ours, const api::Json& live);
+/// never bound to it. "" if it can. `built`: as it is built, without that volume.
+kube::Async<std::string> lost_volume(kube::ApiServer& server, const api::Json& built, const api::Json& live);
 
 }  // namespace controller

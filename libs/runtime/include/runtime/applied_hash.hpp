@@ -37,10 +37,10 @@ bool is_applied(const api::Json& wanted, const api::Json& live);
 /// Returns whether `wanted`, which has its hash, was applied last to this JobSet except for `spec.suspend`.
 bool differs_in_suspend_only(const api::Json& wanted, const api::Json& live);
 
-/// Returns whether nothing but `spec.suspend` was written since the JobSet `ours`, which has its hash, was
-/// applied, and `live` still contains `wanted`, which is `ours` with what others have added. An apply would
+/// Returns whether nothing but `spec.suspend` was written since the JobSet `built`, which has its hash, was
+/// applied, and `live` still contains `wanted`, which is `built` with what others have added. An apply would
 /// write its hash, and nothing else.
-bool is_applied_but_for_suspend(const api::Json& ours, const api::Json& wanted, const api::Json& live);
+bool is_applied_but_for_suspend(const api::Json& built, const api::Json& wanted, const api::Json& live);
 
 /// Returns whether the immutable part of the JobSet `live` was applied as in `wanted`, or built from the same
 /// source by another release. Then it stays, whatever defaults the cluster has added, and however this

@@ -59,8 +59,8 @@ std::string template_hash(const Json& job_set) {
 
 // Returns whether what follows the hash is the same, as far as the release that wrote `live` knew it: older
 // ones did not note the number of nodes.
-bool has_note_of(const Json& ours, const Json& live) {
-    const api::AppliedNote now = api::applied_note(ours), then = api::applied_note(live);
+bool has_note_of(const Json& built, const Json& live) {
+    const api::AppliedNote now = api::applied_note(built), then = api::applied_note(live);
     return now.fixed_part == then.fixed_part && now.source == then.source &&
            now.placement == then.placement && (now.nodes == then.nodes || then.nodes.empty());
 }
@@ -122,8 +122,8 @@ bool differs_in_suspend_only(const Json& wanted, const Json& live) {
     return applied == applied_hash(wanted) || applied == applied_hash(with_applied_hash(std::move(other)));
 }
 
-bool is_applied_but_for_suspend(const Json& ours, const Json& wanted, const Json& live) {
-    return differs_in_suspend_only(ours, live) && has_note_of(ours, live) &&
+bool is_applied_but_for_suspend(const Json& built, const Json& wanted, const Json& live) {
+    return differs_in_suspend_only(built, live) && has_note_of(built, live) &&
            is_contained(with_annotation_of(live, wanted), live);
 }
 

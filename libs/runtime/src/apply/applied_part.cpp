@@ -21,7 +21,7 @@ const Json* fields_of_own_apply(const Json& live) {
     return nullptr;
 }
 
-Json part_of(const Json& fields, const Json& live, const Json& ours);
+Json part_of(const Json& fields, const Json& live, const Json& built);
 
 // Finds the items of a list that is a map to the API server, by the keys in the field names
 // (`k:{"name":"node"}`).
@@ -39,9 +39,9 @@ public:
     }
 
     bool empty() const { return fields_.empty(); }
-    Json part_of_items(const Json& live, const Json& ours) const {
+    Json part_of_items(const Json& live, const Json& built) const {
         std::map<std::string, const Json*> wanted;
-        for (const Json& item : ours.items()) wanted.emplace(key_of(item), &item);
+        for (const Json& item : built.items()) wanted.emplace(key_of(item), &item);
         static const Json none;
         Json kept = Json::array();
         for (const Json& item : live.items()) {
@@ -66,28 +66,28 @@ private:
 };
 
 // Returns the part of `live` that `fields` (FieldsV1) names.
-Json part_of(const Json& fields, const Json& live, const Json& ours) {
-    // The fields do not name its content: it is a scalar, or atomic, or an object that was applied empty,
-    // which others may have filled.
-    if (fields.empty()) return ours.is_object() && ours.empty() ? ours : live;
+Json part_of(const Json& fields, const Json& live, const Json& built) {
+    // The fields do not name its content: it is a scalar, or atomic, or an object that we left empty, which
+    // others may have filled.
+    if (fields.empty()) return built.is_object() && built.empty() ? built : live;
     if (live.is_object()) {
         Json::Object::Members kept;
         for (const auto& [key, value] : live.members())
             if (const Json* below = fields.find("f:" + key))
-                kept.push_back({key, part_of(*below, value, ours[key])});
+                kept.push_back({key, part_of(*below, value, built[key])});
         return Json(Json::Object(std::move(kept)));
     }
     if (!live.is_array()) return live;
     const KeyedItems items(fields);
-    return items.empty() ? live : items.part_of_items(live, ours);
+    return items.empty() ? live : items.part_of_items(live, built);
 }
 
 }  // namespace
 
-Json with_applied_template(const Json& wanted, const Json& ours, const Json& live) {
+Json with_applied_template(const Json& wanted, const Json& built, const Json& live) {
     const Json* fields = fields_of_own_apply(live);
     const Json* of_spec = fields ? fields->find("f:spec") : nullptr;
-    Json spec = of_spec ? part_of(*of_spec, live["spec"], ours["spec"]) : Json::object();
+    Json spec = of_spec ? part_of(*of_spec, live["spec"], built["spec"]) : Json::object();
     take(spec, "suspend", wanted["spec"]);
     const Json kept = std::as_const(spec)["replicatedJobs"];
     Json jobs = Json::array();
