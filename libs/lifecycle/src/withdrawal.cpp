@@ -26,17 +26,17 @@ public:
         : job_(job), path_(std::move(path)), found_(found) {}
 
     void compare_maps(const char* field, const std::string& path, const api::Json& live,
-                      const api::Json& wanted, auto is_ours) {
+                      const api::Json& wanted, auto is_own) {
         for (const auto& [key, value] : live.members())
-            if (!wanted.contains(key) && is_ours(key))
+            if (!wanted.contains(key) && is_own(key))
                 found_.push_back({path_ + path + "[" + key + "]", api::entry_hash(job_, field, key)});
     }
     void compare_lists(const char* field, const std::string& path, const api::Json& live,
-                       const api::Json& wanted, auto is_ours) {
+                       const api::Json& wanted, auto is_own) {
         if (live.items().empty()) return;
         const Items kept(wanted);
         for (std::size_t i = 0; i < live.items().size(); ++i)
-            if (const std::string text = to_json(live[i]); !kept.has(text) && is_ours(live[i], text))
+            if (const std::string text = to_json(live[i]); !kept.has(text) && is_own(live[i], text))
                 found_.push_back(
                     {path_ + path + "[" + std::to_string(i) + "]", hash_of(job_, field, live[i])});
     }
@@ -49,7 +49,7 @@ private:
 
 std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted) {
     std::vector<Withdrawn> found;
-    const ManagedFields jobs_of_ours = applied_here(live).member("spec").member("replicatedJobs");
+    const ManagedFields own_jobs = applied_here(live).member("spec").member("replicatedJobs");
     const Placement placement(live);
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
     api::NamedItems wanted_jobs;
@@ -60,12 +60,11 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
         if (!job) continue;
         const api::Json& before = pod_template(live_jobs[i]);
         const api::Json& after = pod_template(*job);
-        const ManagedFields ours =
-            jobs_of_ours.item(name).member("template").member("spec").member("template");
+        const ManagedFields own = own_jobs.item(name).member("template").member("spec").member("template");
         Comparison comparison(name, "spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.",
                               found);
         for (const char* field : {"labels", "annotations"}) {
-            const ManagedFields of_map = ours.member("metadata").member(field);
+            const ManagedFields of_map = own.member("metadata").member(field);
             comparison.compare_maps(field, std::string("metadata.") + field, before["metadata"][field],
                                     after["metadata"][field],
                                     [&](const std::string& key) { return of_map.has_member(key); });
@@ -77,7 +76,7 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
         comparison.compare_lists(
             "tolerations", "spec.tolerations", before["spec"]["tolerations"], after["spec"]["tolerations"],
             [&](const api::Json&, const std::string& text) { return tolerations.has(text); });
-        const ManagedFields gates = ours.member("spec").member("schedulingGates");
+        const ManagedFields gates = own.member("spec").member("schedulingGates");
         comparison.compare_lists("schedulingGates", "spec.schedulingGates", before["spec"]["schedulingGates"],
                                  after["spec"]["schedulingGates"],
                                  [&](const api::Json& gate, const std::string&) {
@@ -96,7 +95,7 @@ std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json
 }
 
 api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
-    const Placement ours(live);
+    const Placement placement(live);
     api::Json* jobs = wanted["spec"].find("replicatedJobs");
     if (!jobs) return wanted;
     api::NamedItems live_jobs;
@@ -112,14 +111,14 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
             {
                 api::JsonMerger merged(selector.members());
                 for (const auto& [key, value] : there["nodeSelector"].members())
-                    if (!as_built["nodeSelector"].contains(key) && !ours.has_selector(name, key))
+                    if (!as_built["nodeSelector"].contains(key) && !placement.has_selector(name, key))
                         merged[key] = value;
             }
             job["template"]["spec"]["template"]["spec"]["nodeSelector"] = std::move(selector);
         }
         if (as_built["tolerations"].empty()) continue;
         const Items built(as_built["tolerations"]);
-        const auto noted = ours.tolerations(name);
+        const auto noted = placement.tolerations(name);
         Items taken;
         for (const api::Json& item : there["tolerations"].items()) {
             std::string text = to_json(item);
