@@ -41,8 +41,8 @@ bool may_change_job_set(const lifecycle::Decision& decision) {
 
 // Stores the conditions of plugins in the outcome. Returns the failed read, which affects only those
 // conditions.
-kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const View& view,
-                                                                         lifecycle::Outcome& outcome) {
+kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::read_plugin_conditions(
+    const View& view, lifecycle::Outcome& outcome) {
     const api::TrainJob& job = *view.observed.job;
     auto needs = runtime::condition_needs(job, build_context_.pipeline);
     auto read = co_await read_objects(server_, std::move(needs), build_context_);
@@ -130,7 +130,7 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
         outcome.availability_unread = availability_unread;
         outcome.plugins_follow = runtime::has_conditions(build_context_.pipeline);
         if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
-            outcome.plugins_unread = co_await ask_plugins(view, outcome);
+            outcome.plugins_unread = co_await read_plugin_conditions(view, outcome);
         }
         if (!look_live && view.live != lifecycle::Live::all &&
             lifecycle::wants_live_view(view.observed, decision, outcome, now_())) {
@@ -145,7 +145,7 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
             }
         }
         if (look_live) {
-            const auto failed = co_await look_live_at(view, key, needed, may_change_job_set(decision));
+            const auto failed = co_await read_live_view(view, key, needed, may_change_job_set(decision));
             if (!failed) {
                 unreadable = co_await look_up_policy(server_, view);
                 continue;
@@ -163,8 +163,8 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
 }
 
 // Reads the view again, that much of it from the API server. Returns the failed read; then the view stays.
-kube::Task<std::optional<api::Error>> Reconciler::look_live_at(View& view, const api::ObjectKey& key,
-                                                               lifecycle::Live needed, bool for_change) {
+kube::Task<std::optional<api::Error>> Reconciler::read_live_view(View& view, const api::ObjectKey& key,
+                                                                 lifecycle::Live needed, bool for_change) {
     auto live = co_await live_view(server_, reads_, key, needed, now_(), for_change);
     if (!live) co_return live.error();
     live->observed.retry_state = view.observed.retry_state;

@@ -58,11 +58,11 @@ private:
     // else.
     kube::Task<ReconcileResult> reconcile_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
                                                  WrittenVersions& written);
-    kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
-                                                                 lifecycle::Outcome& outcome);
+    kube::Task<std::optional<lifecycle::ReadFailed>> read_plugin_conditions(const View& view,
+                                                                            lifecycle::Outcome& outcome);
     kube::Task<std::optional<lifecycle::ReadFailed>> look_up_availability(View& view);
-    kube::Task<std::optional<api::Error>> look_live_at(View& view, const api::ObjectKey& key,
-                                                       lifecycle::Live needed, bool for_change);
+    kube::Task<std::optional<api::Error>> read_live_view(View& view, const api::ObjectKey& key,
+                                                         lifecycle::Live needed, bool for_change);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
                               const lifecycle::Outcome& outcome, WrittenVersions& written,
                               ReconcileResult& report);
