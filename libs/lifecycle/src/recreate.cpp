@@ -92,7 +92,7 @@ api::Json with_recreation(api::Json snapshot, std::int64_t generation, std::stri
     return snapshot;
 }
 
-api::Error recreated_in_vain(const api::Error& refusal) {
+api::Error too_many_recreations(const api::Error& refusal) {
     return unapplied(refusal,
                      "the JobSet was created again " + std::to_string(max_recreations) +
                          " times for this generation of the TrainJob, and each time the cluster made "

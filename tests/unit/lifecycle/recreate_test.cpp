@@ -95,8 +95,8 @@ TEST_CASE("a change that a JobSet cannot take names the field and the way out", 
         "again (the only way where the snapshot of the runtime was deleted after the runtime changed)");
     CHECK(cannot_take(Recreation::loses_work, refusal).message.find("run again what has finished") !=
           std::string::npos);
-    CHECK(is_rejection(recreated_in_vain(refusal)));
-    CHECK(recreated_in_vain(refusal).message.find("3 times") != std::string::npos);
+    CHECK(is_rejection(too_many_recreations(refusal)));
+    CHECK(too_many_recreations(refusal).message.find("3 times") != std::string::npos);
 }
 
 TEST_CASE("how the API server says that a field must not change", "[recreate]") {

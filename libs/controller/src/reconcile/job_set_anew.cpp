@@ -126,7 +126,7 @@ kube::Task<Outcome> JobSetWriter::plan_recreation(const runtime::Built& built, c
     const std::int64_t generation = job().meta.generation;
     const api::ObjectMeta seen = api::parse_meta(live);
     if (lifecycle::recreations(**map, generation, seen.uid) >= lifecycle::max_recreations)
-        co_return failed(lifecycle::recreated_in_vain(refusal));
+        co_return failed(lifecycle::too_many_recreations(refusal));
     const auto tried = co_await try_to_create(built);
     if (!tried) co_return failed(tried.error());
     if (Json noted = lifecycle::with_recreation(**map, generation, seen.uid); noted != **map)

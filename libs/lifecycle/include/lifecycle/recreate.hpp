@@ -66,7 +66,7 @@ int recreations(const api::Json& snapshot, std::int64_t generation, std::string_
 /// Returns the snapshot with a note that the JobSet with `uid` is recreated. Noted twice, it counts once.
 api::Json with_recreation(api::Json snapshot, std::int64_t generation, std::string_view uid);
 /// Returns the error after max_recreations.
-api::Error recreated_in_vain(const api::Error& refusal);
+api::Error too_many_recreations(const api::Error& refusal);
 
 /// Returns whether the API server refuses a change because a field of an existing JobSet must not change, or
 /// cannot be removed from it.
