@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-net::CertificateFacts facts() {
+net::CertificateFields fields() {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     return {.not_before = now - 1h, .not_after = now + 1h, .dns_names = {"localhost", "a.b.svc"}};
 }
@@ -31,7 +31,7 @@ std::string encoded_serial(const std::string& pem) {
 TEST_CASE("serial numbers are positive and in their shortest form, as parsers insist on",
           "[net][self-signed]") {
     for (int i = 0; i < 16; ++i) {
-        const auto made = net::make_self_signed(facts());
+        const auto made = net::make_self_signed(fields());
         for (const auto& pem : {made.ca_pem, made.identity.cert_pem}) {
             const auto first = static_cast<unsigned char>(encoded_serial(pem).at(0));
             CHECK(first >= 0x40);
@@ -41,21 +41,21 @@ TEST_CASE("serial numbers are positive and in their shortest form, as parsers in
 }
 
 TEST_CASE("a self-signed certificate has the names and the times that were given", "[net][self-signed]") {
-    const auto wanted = facts();
+    const auto wanted = fields();
     const auto made = net::make_self_signed(wanted);
     for (const auto& pem : {made.ca_pem, made.identity.cert_pem}) {
-        const auto said = net::certificate_facts(pem);
+        const auto said = net::certificate_fields(pem);
         REQUIRE(said);
         CHECK(said->not_before == wanted.not_before);
         CHECK(said->not_after == wanted.not_after);
     }
-    CHECK(net::certificate_facts(made.identity.cert_pem)->dns_names == wanted.dns_names);
-    CHECK_FALSE(net::certificate_facts("hello"));
+    CHECK(net::certificate_fields(made.identity.cert_pem)->dns_names == wanted.dns_names);
+    CHECK_FALSE(net::certificate_fields("hello"));
 }
 
 TEST_CASE("a self-signed certificate belongs to its own CA only", "[net][self-signed]") {
-    const auto made = net::make_self_signed(facts());
-    const auto other = net::make_self_signed(facts());
+    const auto made = net::make_self_signed(fields());
+    const auto other = net::make_self_signed(fields());
     CHECK(net::is_issued_by(made.identity.cert_pem, made.ca_pem));
     CHECK_FALSE(net::is_issued_by(made.identity.cert_pem, other.ca_pem));
     CHECK_FALSE(net::is_issued_by(made.identity.cert_pem, "hello"));
@@ -63,8 +63,8 @@ TEST_CASE("a self-signed certificate belongs to its own CA only", "[net][self-si
 }
 
 TEST_CASE("the certificates of a bundle can be distinguished", "[net][self-signed]") {
-    const auto one = net::make_self_signed(facts()).ca_pem;
-    const auto two = net::make_self_signed(facts()).ca_pem;
+    const auto one = net::make_self_signed(fields()).ca_pem;
+    const auto two = net::make_self_signed(fields()).ca_pem;
     const auto split = net::split_certificates(one + "\n" + two);
     REQUIRE(split);
     CHECK(*split == std::vector{one, two});
@@ -72,8 +72,8 @@ TEST_CASE("the certificates of a bundle can be distinguished", "[net][self-signe
 
 TEST_CASE("a client that trusts both CAs is served before and after a rotation", "[net][self-signed]") {
     test::TestServer server({.tls = true});
-    const auto old = net::make_self_signed(facts());
-    const auto renewed = net::make_self_signed(facts());
+    const auto old = net::make_self_signed(fields());
+    const auto renewed = net::make_self_signed(fields());
     for (const auto* made : {&old, &renewed}) {
         REQUIRE(server.tls->replace(made->identity));
         server.run([&]() -> net::Task<> {
@@ -88,20 +88,20 @@ TEST_CASE("a client that trusts both CAs is served before and after a rotation",
 }
 
 TEST_CASE("a CA with its key issues several certificates", "[net][self-signed]") {
-    auto lasting = facts();
+    auto lasting = fields();
     lasting.not_after += 24h * 3650;
     const net::Authority authority = net::make_authority("ca", lasting);
-    CHECK(net::certificate_facts(authority.cert_pem)->not_after == lasting.not_after);
+    CHECK(net::certificate_fields(authority.cert_pem)->not_after == lasting.not_after);
     CHECK(net::is_key_of(authority.key_pem, authority.cert_pem));
-    const auto first = net::issue_certificate(authority, "first", facts());
-    const auto second = net::issue_certificate(authority, "second", facts());
+    const auto first = net::issue_certificate(authority, "first", fields());
+    const auto second = net::issue_certificate(authority, "second", fields());
     for (const auto& made : {first, second}) {
         CHECK(net::is_issued_by(made.cert_pem, authority.cert_pem));
         CHECK(net::is_key_of(made.key_pem, made.cert_pem));
-        CHECK(net::certificate_facts(made.cert_pem)->dns_names == facts().dns_names);
+        CHECK(net::certificate_fields(made.cert_pem)->dns_names == fields().dns_names);
     }
     CHECK_FALSE(net::is_key_of(first.key_pem, second.cert_pem));
     CHECK_FALSE(net::is_key_of("hello", second.cert_pem));
     CHECK_FALSE(net::is_key_of(first.key_pem, "hello"));
-    CHECK_THROWS(net::issue_certificate({.cert_pem = "hello", .key_pem = authority.key_pem}, "x", facts()));
+    CHECK_THROWS(net::issue_certificate({.cert_pem = "hello", .key_pem = authority.key_pem}, "x", fields()));
 }

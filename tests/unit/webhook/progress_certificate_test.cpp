@@ -44,10 +44,10 @@ TEST_CASE("without a Secret, a CA for ten years and a certificate are created", 
     Json secret = Json::object();
     CHECK(look(secret, start));
     REQUIRE(authorities(secret).size() == 1);
-    const auto of_authority = net::certificate_facts(authorities(secret).front()).value();
+    const auto of_authority = net::certificate_fields(authorities(secret).front()).value();
     CHECK(of_authority.not_after == start + 10 * year);
     CHECK(net::is_key_of(member_of(secret, "ca.key"), authorities(secret).front()));
-    const auto facts = net::certificate_facts(member_of(secret, "tls.crt")).value();
+    const auto facts = net::certificate_fields(member_of(secret, "tls.crt")).value();
     CHECK(facts.not_after == start + 90 * day);
     CHECK(facts.not_before < start);
     CHECK(facts.dns_names == wishes.dns_names);
@@ -94,7 +94,7 @@ TEST_CASE("in 25 years no certificate is shown whose CA was not trusted for 90 d
     constexpr auto step = 15 * day;
     for (api::Time now = start; now < start + 25 * year; now += step) {
         if (look(secret, now)) CHECK_FALSE(look(secret, now));
-        const auto facts = net::certificate_facts(member_of(secret, "tls.crt")).value();
+        const auto facts = net::certificate_fields(member_of(secret, "tls.crt")).value();
         CAPTURE((now - start) / day);
         CHECK(facts.not_after > now + step);
         int issuers = 0;
@@ -103,7 +103,7 @@ TEST_CASE("in 25 years no certificate is shown whose CA was not trusted for 90 d
             if (!net::is_issued_by(member_of(secret, "tls.crt"), authority)) continue;
             ++issuers;
             CHECK(trusted_since[authority] <= now - 90 * day);
-            CHECK(net::certificate_facts(authority)->not_after >= facts.not_after);
+            CHECK(net::certificate_fields(authority)->not_after >= facts.not_after);
         }
         CHECK(issuers == 1);
     }
@@ -143,6 +143,6 @@ TEST_CASE("broken members of the Secret are created again, and a CA with its key
     const auto made =
         webhook::renewed(webhook::read_progress_certificate(renamed, others, start), others, start);
     REQUIRE(made);
-    CHECK(net::certificate_facts(made->identity.cert_pem)->dns_names == others.dns_names);
+    CHECK(net::certificate_fields(made->identity.cert_pem)->dns_names == others.dns_names);
     CHECK(made->authorities.front().cert_pem == authorities(good).front());
 }

@@ -82,7 +82,7 @@ struct World {
         clock.run();
     }
     api::Time stored_end() const {
-        return net::certificate_facts(member_of(store.secret, "tls.crt")).value().not_after;
+        return net::certificate_fields(member_of(store.secret, "tls.crt")).value().not_after;
     }
 };
 

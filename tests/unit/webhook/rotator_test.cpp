@@ -93,7 +93,7 @@ public:
 private:
     void remember(const Json& object) {
         const auto pem = api::from_base64(object["data"]["tls.crt"].as_string());
-        if (const auto facts = net::certificate_facts(*pem)) certificates_[facts->not_after] = *pem;
+        if (const auto facts = net::certificate_fields(*pem)) certificates_[facts->not_after] = *pem;
     }
     std::map<api::Time, std::string> certificates_ = {};
     static std::string version_of(const Json& object) {
@@ -551,7 +551,7 @@ TEST_CASE("clocks may differ by hours", "[rotator]") {
     auto& right = world.start("right", {.lifetime = 90 * 24h});
     world.run_trusted_for(2min);
     REQUIRE(right.signer.in_use());
-    CHECK(net::certificate_facts(world.cluster.stored("tls.crt"))->not_before <= world.now());
+    CHECK(net::certificate_fields(world.cluster.stored("tls.crt"))->not_before <= world.now());
     CHECK(right.tls->not_after() == world.now() - 2min + 2h + 90 * 24h);
 }
 

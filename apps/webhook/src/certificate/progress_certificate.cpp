@@ -25,11 +25,11 @@ std::vector<std::string> split_keys(std::string_view text) {
 }
 
 api::Time start_of(const net::Authority& authority) {
-    return net::certificate_facts(authority.cert_pem).value().not_before;
+    return net::certificate_fields(authority.cert_pem).value().not_before;
 }
 
 api::Time end_of(const net::Authority& authority) {
-    return net::certificate_facts(authority.cert_pem).value().not_after;
+    return net::certificate_fields(authority.cert_pem).value().not_after;
 }
 
 std::vector<net::Authority> read_authorities(const api::Json& secret, api::Time now) {
@@ -38,7 +38,7 @@ std::vector<net::Authority> read_authorities(const api::Json& secret, api::Time 
     if (!certificates) return found;
     const auto keys = split_keys(member_of(secret, "ca.key"));
     for (const std::string& certificate : *certificates) {
-        const auto facts = net::certificate_facts(certificate);
+        const auto facts = net::certificate_fields(certificate);
         const auto key = std::ranges::find_if(
             keys, [&](const std::string& each) { return net::is_key_of(each, certificate); });
         if (facts && facts->not_after > now && key != keys.end()) found.push_back({certificate, *key});
@@ -47,7 +47,7 @@ std::vector<net::Authority> read_authorities(const api::Json& secret, api::Time 
     return found;
 }
 
-bool is_good(const net::TlsIdentity& identity, const net::CertificateFacts& facts,
+bool is_good(const net::TlsIdentity& identity, const net::CertificateFields& facts,
              const std::vector<net::Authority>& authorities, const ProgressCertificateWishes& wishes,
              api::Time now) {
     const auto names_it = [&](const std::string& name) {
@@ -69,7 +69,7 @@ net::Authority new_authority(api::Time now) {
 
 bool is_due(const ProgressCertificate& certificate, api::Time now) {
     if (certificate.identity.cert_pem.empty()) return true;
-    const auto facts = net::certificate_facts(certificate.identity.cert_pem).value();
+    const auto facts = net::certificate_fields(certificate.identity.cert_pem).value();
     const api::Time made_at = facts.not_before + backdated;
     return now >= made_at + (facts.not_after - made_at) * 2 / 3;
 }
@@ -90,7 +90,7 @@ ProgressCertificate read_progress_certificate(const api::Json& secret,
     ProgressCertificate certificate = {.authorities = read_authorities(secret, now)};
     const net::TlsIdentity identity = {.cert_pem = member_of(secret, "tls.crt"),
                                        .key_pem = member_of(secret, "tls.key")};
-    const auto facts = net::certificate_facts(identity.cert_pem);
+    const auto facts = net::certificate_fields(identity.cert_pem);
     if (!facts || !is_good(identity, *facts, certificate.authorities, wishes, now)) return certificate;
     certificate.identity = identity;
     certificate.not_after = facts->not_after;

@@ -35,7 +35,7 @@ std::vector<Authority> authorities_of(const std::string& bundle) {
     const auto texts = net::split_certificates(bundle);
     if (!texts) return found;
     for (const std::string& text : *texts)
-        if (const auto facts = net::certificate_facts(text))
+        if (const auto facts = net::certificate_fields(text))
             found.push_back({text, facts->not_before, facts->not_after});
     return found;
 }
@@ -69,7 +69,7 @@ api::Result<ServingCertificate> read_serving_certificate(const api::Json& secret
     ServingCertificate certificate = {
         .identity = {.cert_pem = member_of(secret, "tls.crt"), .key_pem = member_of(secret, "tls.key")},
         .ca_bundle = member_of(secret, "ca.crt")};
-    const auto facts = net::certificate_facts(certificate.identity.cert_pem);
+    const auto facts = net::certificate_fields(certificate.identity.cert_pem);
     if (!facts) return facts.error();
     // Checks that certificate and key are valid and match.
     if (const auto tls = net::Tls::make(certificate.identity); !tls) return tls.error();
@@ -93,7 +93,7 @@ bool is_due(const ServingCertificate& certificate, api::Time now) {
 
 ServingCertificate make_serving_certificate(const std::string& former_bundle, const CertificateWishes& wishes,
                                             api::Time now) {
-    const net::CertificateFacts facts = {
+    const net::CertificateFields facts = {
         .not_before = now - backdated, .not_after = now + wishes.lifetime, .dns_names = wishes.dns_names};
     auto made = net::make_self_signed(facts);
     ServingCertificate certificate = {.identity = std::move(made.identity),
@@ -186,7 +186,7 @@ api::Result<std::shared_ptr<net::Tls>> make_stand_in(const std::string& client_c
     auto client_ca = read_client_ca(client_ca_file);
     if (!client_ca) return client_ca.error();
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    const net::CertificateFacts facts = {
+    const net::CertificateFields facts = {
         .not_before = now - 1h, .not_after = now + 24h, .dns_names = {"not-ready.invalid"}};
     net::TlsIdentity identity = net::make_self_signed(facts).identity;
     identity.client_ca_pem = std::move(*client_ca);

@@ -61,7 +61,7 @@ void set_time(ASN1_TIME* target, api::Time time) {
     must(ASN1_TIME_set(target, time.time_since_epoch().count()) != nullptr);
 }
 
-CertificatePtr blank(const std::string& common_name, EVP_PKEY& key, const CertificateFacts& facts) {
+CertificatePtr blank(const std::string& common_name, EVP_PKEY& key, const CertificateFields& fields) {
     CertificatePtr certificate(X509_new());
     must(certificate != nullptr);
     X509* c = certificate.get();
@@ -71,8 +71,8 @@ CertificatePtr blank(const std::string& common_name, EVP_PKEY& key, const Certif
     // Positive, and without leading zeros: DER encodes integers in their shortest form only.
     serial[0] = static_cast<unsigned char>((serial[0] & 0x7F) | 0x40);
     must(ASN1_STRING_set(X509_get_serialNumber(c), serial, sizeof serial) == 1);
-    set_time(X509_getm_notBefore(c), facts.not_before);
-    set_time(X509_getm_notAfter(c), facts.not_after);
+    set_time(X509_getm_notBefore(c), fields.not_before);
+    set_time(X509_getm_notAfter(c), fields.not_after);
     must(X509_NAME_add_entry_by_txt(X509_get_subject_name(c), "CN", MBSTRING_UTF8,
                                     reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,
                                     0) == 1);
@@ -102,13 +102,13 @@ std::vector<std::string> dns_names_of(const X509& certificate) {
 
 }  // namespace
 
-api::Result<CertificateFacts> certificate_facts(std::string_view pem) {
+api::Result<CertificateFields> certificate_fields(std::string_view pem) {
     const auto chain = read_certificates(pem);
     if (!chain) return chain.error();
     const X509& leaf = *chain->front();
-    return CertificateFacts{.not_before = time_of(X509_get0_notBefore(&leaf)),
-                            .not_after = time_of(X509_get0_notAfter(&leaf)),
-                            .dns_names = dns_names_of(leaf)};
+    return CertificateFields{.not_before = time_of(X509_get0_notBefore(&leaf)),
+                             .not_after = time_of(X509_get0_notAfter(&leaf)),
+                             .dns_names = dns_names_of(leaf)};
 }
 
 api::Result<std::vector<std::string>> split_certificates(std::string_view pem) {
@@ -137,10 +137,10 @@ bool is_key_of(std::string_view key_pem, std::string_view certificate_pem) {
     return good;
 }
 
-Authority make_authority(const std::string& common_name, const CertificateFacts& facts) {
+Authority make_authority(const std::string& common_name, const CertificateFields& fields) {
     ERR_clear_error();
     const KeyPtr key = new_key();
-    const auto ca = blank(common_name, *key, facts);
+    const auto ca = blank(common_name, *key, fields);
     must(X509_set_issuer_name(ca.get(), X509_get_subject_name(ca.get())) == 1);
     extend(*ca, *ca, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
     extend(*ca, *ca, NID_key_usage, "critical,keyCertSign");
@@ -150,16 +150,16 @@ Authority make_authority(const std::string& common_name, const CertificateFacts&
 }
 
 TlsIdentity issue_certificate(const Authority& authority, const std::string& common_name,
-                              const CertificateFacts& facts) {
+                              const CertificateFields& fields) {
     const auto authorities = read_certificates(authority.cert_pem);
     const auto authority_key = read_key(authority.key_pem);
     must(authorities && authority_key);
     X509& ca = *authorities->front();
     const KeyPtr key = new_key();
-    const auto leaf = blank(common_name, *key, facts);
+    const auto leaf = blank(common_name, *key, fields);
     must(X509_set_issuer_name(leaf.get(), X509_get_subject_name(&ca)) == 1);
     std::string names;
-    for (const std::string& name : facts.dns_names) names += (names.empty() ? "DNS:" : ",DNS:") + name;
+    for (const std::string& name : fields.dns_names) names += (names.empty() ? "DNS:" : ",DNS:") + name;
     extend(*leaf, ca, NID_basic_constraints, "critical,CA:FALSE");
     extend(*leaf, ca, NID_key_usage, "critical,digitalSignature");
     extend(*leaf, ca, NID_ext_key_usage, "serverAuth");
@@ -169,11 +169,11 @@ TlsIdentity issue_certificate(const Authority& authority, const std::string& com
     return {.cert_pem = pem_of(*leaf), .key_pem = pem_of(*key)};
 }
 
-SelfSigned make_self_signed(const CertificateFacts& facts) {
+SelfSigned make_self_signed(const CertificateFields& fields) {
     // The name contains the start time, so that two CAs in one bundle differ.
     const Authority ca = make_authority(
-        "signalbox-webhook-ca-" + std::to_string(facts.not_before.time_since_epoch().count()), facts);
-    return {.ca_pem = ca.cert_pem, .identity = issue_certificate(ca, "signalbox-webhook", facts)};
+        "signalbox-webhook-ca-" + std::to_string(fields.not_before.time_since_epoch().count()), fields);
+    return {.ca_pem = ca.cert_pem, .identity = issue_certificate(ca, "signalbox-webhook", fields)};
 }
 
 }  // namespace net
