@@ -32,13 +32,13 @@ Request LeaseMachine::request(SteadyTime now, MicroTime wall) {
     sent_at_ = now;
     // If the lease was deleted while this process held it, the write is a create. That also fails if the
     // namespace is gone.
-    doing_ = renewed_at_ && !lease_.is_null() ? Doing::renewing : Doing::taking;
+    phase_ = renewed_at_ && !lease_.is_null() ? Phase::renewing : Phase::taking;
     return write(wall, false);
 }
 
 Request LeaseMachine::read(SteadyTime now) {
     sent_at_ = now;
-    doing_ = Doing::reading;
+    phase_ = Phase::reading;
     return get(resources::leases, key_);
 }
 
@@ -47,13 +47,13 @@ void LeaseMachine::answered(SteadyTime now, const api::Result<api::Json>& lease)
     if (lease) {
         observe(now, *lease);
         // Counted from the time of the request: other processes cannot have seen the renewal before.
-        if (doing_ != Doing::reading && holder_ == identity_) renewed_at_ = sent_at_;
+        if (phase_ != Phase::reading && holder_ == identity_) renewed_at_ = sent_at_;
         if (holder_ != identity_) renewed_at_.reset();
-        if (doing_ == Doing::reading && (renewed_at_ || is_free(now))) due_ = now;
+        if (phase_ == Phase::reading && (renewed_at_ || is_free(now))) due_ = now;
         return;
     }
     const api::Error& error = lease.error();
-    if (error.code == api::Errc::not_found && doing_ == Doing::taking) {
+    if (error.code == api::Errc::not_found && phase_ == Phase::taking) {
         known_ = false;  // deleted in the meantime, or the namespace does not exist
     } else if (error.code == api::Errc::not_found) {
         // For a renewal: the lease was deleted. The process that creates it first leads.

@@ -47,7 +47,7 @@ public:
     Request read(SteadyTime now);
 
 private:
-    enum class Doing { reading, taking, renewing };
+    enum class Phase { reading, taking, renewing };
 
     void observe(SteadyTime now, const api::Json& lease);
     bool is_free(SteadyTime now) const;
@@ -56,7 +56,7 @@ private:
     api::ObjectKey key_;
     std::string identity_;
     LeaseTimes times_;
-    Doing doing_ = Doing::reading;
+    Phase phase_ = Phase::reading;
     api::Json lease_ = {};  // as last seen; null: does not exist
     bool known_ = false;    // `lease_` is up to date
     std::string holder_;
