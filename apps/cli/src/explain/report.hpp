@@ -5,7 +5,7 @@
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "api/time.hpp"
-#include "job/standing.hpp"
+#include "job/job_state.hpp"
 #include "text/duration.hpp"
 #include "text/terminal.hpp"
 

@@ -9,7 +9,7 @@
 #include "api/object_key.hpp"
 #include "api/time.hpp"
 #include "api/train_job.hpp"
-#include "job/standing.hpp"
+#include "job/job_state.hpp"
 
 /// What lists show of TrainJobs, and of the runtimes that they name.
 namespace cli {

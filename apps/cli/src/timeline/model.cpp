@@ -6,7 +6,7 @@
 #include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "explain/findings.hpp"
-#include "job/standing.hpp"
+#include "job/job_state.hpp"
 #include "text/duration.hpp"
 
 namespace cli {

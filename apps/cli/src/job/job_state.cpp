@@ -1,4 +1,4 @@
-#include "job/standing.hpp"
+#include "job/job_state.hpp"
 
 #include "lifecycle/state.hpp"
 
