@@ -98,7 +98,7 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     if (const auto restarts = seen.job_set.found["status"]["restarts"].as_int())
         document["restarts"] = *restarts;
     if (!queue_of(job, seen.job_set.found).empty() && !brief.ended && !seen.workload.is_unread())
-        document["queueStanding"] = queue_standing(seen.workload.found).text;
+        document["queueStanding"] = queue_state(seen.workload.found).text;
     for (const PolicyRefusal& each : policy_refusals(seen)) document["refused"].push_back(refusal_row(each));
     document["pods"] = Json::array();
     for (const Json& pod : seen.pods.found) document["pods"].push_back(pod_row(pod, now));

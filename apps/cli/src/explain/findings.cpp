@@ -163,7 +163,7 @@ std::string queue_of(const api::TrainJob& job, const Json& job_set) {
     return text_of(job_set["metadata"]["labels"][api::queue_label]);
 }
 
-QueueStanding queue_standing(const api::Json& workload) {
+QueueState queue_state(const api::Json& workload) {
     if (workload.is_null()) return {"Kueue has made no Workload for it yet"};
     if (!workload["spec"]["active"].bool_or(true)) return {"held: spec.active of its Workload is false"};
     const auto conditions = api::parse_conditions(workload["status"]["conditions"]);

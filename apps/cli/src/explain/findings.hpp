@@ -45,12 +45,12 @@ std::string text_of(const Happening& happening);
 std::string queue_of(const api::TrainJob& job, const api::Json& job_set);
 
 /// The position of a TrainJob in its queue, by Kueue's Workload.
-struct QueueStanding {
+struct QueueState {
     std::string text = {};  ///< "waits: couldn't assign flavors ...", "admitted by the ClusterQueue gpus"
     Tone tone = Tone::held;
 };
 
 /// `workload`: null if there is none.
-QueueStanding queue_standing(const api::Json& workload);
+QueueState queue_state(const api::Json& workload);
 
 }  // namespace cli

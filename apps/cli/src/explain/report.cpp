@@ -56,11 +56,11 @@ std::string span(api::Time then, api::Time now) { return format_duration(since(t
 std::string ago(api::Time then, api::Time now) { return span(then, now) + " ago"; }
 
 // Returns "completed 36s ago", "running for 1m 4s".
-std::string state_text(const api::TrainJob& job, const Standing& standing, const api::Condition* condition,
+std::string state_text(const api::TrainJob& job, const JobState& job_state, const api::Condition* condition,
                        api::Time now) {
     using enum lifecycle::State;
     const lifecycle::State state = lifecycle::state_of(job);
-    std::string text(standing.word);
+    std::string text(job_state.word);
     if (state == elsewhere) text += ": " + job.managed_by;
     if (!condition) return text;
     const std::string time = span(condition->last_transition, now);
@@ -80,9 +80,9 @@ bool says_more(const api::Condition& condition) {
 
 void add_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
     screen.line("TrainJob", to_string(job.meta.key()) + ", created " + ago(job.meta.creation, now));
-    const Standing standing = standing_of(job, pods_run(seen.pods));
+    const JobState job_state = job_state_of(job, pods_run(seen.pods));
     const api::Condition* condition = telling_condition(job);
-    screen.line("State", state_text(job, standing, condition, now), standing.tone);
+    screen.line("State", state_text(job, job_state, condition, now), job_state.tone);
     if (condition && says_more(*condition)) screen.line("", condition->message);
     const auto adds = [&](const api::Condition& each) {
         const bool blocks = each.type == api::condition::created && !each.is_true();
@@ -120,8 +120,8 @@ void add_queue(const api::TrainJob& job, const RelatedObjects& seen, Screen& scr
     if (seen.workload.is_unread())
         return screen.line("Queue", queue + "; its Workload could not be read: " + seen.workload.unread,
                            Tone::held);
-    const QueueStanding standing = queue_standing(seen.workload.found);
-    screen.line("Queue", queue + ": " + standing.text, standing.tone);
+    const QueueState in_queue = queue_state(seen.workload.found);
+    screen.line("Queue", queue + ": " + in_queue.text, in_queue.tone);
 }
 
 // What the reconciler would decide on.

@@ -171,8 +171,8 @@ Brief brief_of(Json train_job, const Runtimes& runtimes) {
     const RuntimeFacts* runtime = find_runtime(runtimes, job);
     brief.key = job.meta.key();
     brief.uid = job.meta.uid;
-    brief.standing = activity_of(job, pods_run(job.jobs_status));
-    brief.waits_for_pods = brief.standing.word == standing_of(PodsRun::no).word;
+    brief.state = activity_of(job, pods_run(job.jobs_status));
+    brief.waits_for_pods = brief.state.word == job_state_of(PodsRun::no).word;
     if (const api::Condition* condition = telling_condition(job)) {
         brief.reason = condition->reason;
         brief.message = beginning_of(condition->message);
@@ -188,7 +188,7 @@ Brief brief_of(Json train_job, const Runtimes& runtimes) {
 
 void set_ready_nodes(Brief& brief, std::int64_t ready) {
     brief.nodes.ready = std::clamp<std::int64_t>(ready, 0, brief.nodes.wanted);
-    if (ready > 0 && brief.waits_for_pods) brief.standing = standing_of(PodsRun::yes);
+    if (ready > 0 && brief.waits_for_pods) brief.state = job_state_of(PodsRun::yes);
 }
 
 }  // namespace cli

@@ -60,7 +60,7 @@ struct Nodes {
 struct Brief {
     api::ObjectKey key = {};
     std::string uid = {};
-    Standing standing = {};
+    JobState state = {};
     bool ended = false;
     bool complete = false;
     bool suspend = false;      ///< `spec.suspend`

@@ -12,7 +12,7 @@ bool lacks_verdict(const api::TrainJob& job) {
 
 }  // namespace
 
-Standing standing_of(PodsRun pods) {
+JobState job_state_of(PodsRun pods) {
     switch (pods) {
         case PodsRun::unknown: return {"has its JobSet", Tone::good};
         case PodsRun::no: return {"waits for its Pods", Tone::held};
@@ -21,14 +21,14 @@ Standing standing_of(PodsRun pods) {
     return {"?", Tone::plain};
 }
 
-Standing standing_of(const api::TrainJob& job, PodsRun pods) {
+JobState job_state_of(const api::TrainJob& job, PodsRun pods) {
     switch (lifecycle::state_of(job)) {
         case lifecycle::State::pending: return {"not looked at yet", Tone::held};
         case lifecycle::State::blocked:
             if (api::is_true(job.conditions, api::condition::stalled)) return {"stalled", Tone::bad};
-            return lacks_verdict(job) ? Standing{"not created yet, retried", Tone::held}
-                                      : Standing{"cannot be created", Tone::bad};
-        case lifecycle::State::running: return standing_of(pods);
+            return lacks_verdict(job) ? JobState{"not created yet, retried", Tone::held}
+                                      : JobState{"cannot be created", Tone::bad};
+        case lifecycle::State::running: return job_state_of(pods);
         case lifecycle::State::suspended: return {suspended_word, Tone::held};
         case lifecycle::State::complete: return {"complete", Tone::good};
         case lifecycle::State::failed: return {"failed", Tone::bad};
@@ -37,13 +37,13 @@ Standing standing_of(const api::TrainJob& job, PodsRun pods) {
     return {"?", Tone::plain};
 }
 
-Standing activity_of(const api::TrainJob& job, PodsRun pods) {
+JobState activity_of(const api::TrainJob& job, PodsRun pods) {
     const lifecycle::State state = lifecycle::state_of(job);
     if (job.meta.deletion) return {"being deleted", Tone::held};
     if (state == lifecycle::State::suspended && !job.suspend) return {"resuming", Tone::held};
     if (state == lifecycle::State::suspended && !job.queue.empty()) return {"queued", Tone::held};
     if (state == lifecycle::State::running && job.suspend) return {"suspending", Tone::held};
-    return standing_of(job, pods);
+    return job_state_of(job, pods);
 }
 
 }  // namespace cli

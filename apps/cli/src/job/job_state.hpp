@@ -10,7 +10,7 @@ namespace cli {
 enum class PodsRun { unknown, no, yes };
 
 /// The state of a TrainJob in words for users.
-struct Standing {
+struct JobState {
     std::string_view word = {};
     Tone tone = Tone::plain;
 };
@@ -19,13 +19,13 @@ struct Standing {
 inline constexpr std::string_view suspended_word = "suspended";
 
 /// Returns the state of a TrainJob with a JobSet.
-Standing standing_of(PodsRun pods);
+JobState job_state_of(PodsRun pods);
 
 /// Returns the state of a TrainJob by its status. A job that could not be created is never "created".
-Standing standing_of(const api::TrainJob& job, PodsRun pods);
+JobState job_state_of(const api::TrainJob& job, PodsRun pods);
 
 /// Returns the state in one word for lists, also of a transition: "queued", "suspending", "resuming", "being
 /// deleted".
-Standing activity_of(const api::TrainJob& job, PodsRun pods);
+JobState activity_of(const api::TrainJob& job, PodsRun pods);
 
 }  // namespace cli

@@ -50,7 +50,7 @@ const Column columns[] = {
     {"NAME", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.key.name}; }},
     {"STATE",
      [](const Brief& j, api::Time, const Terminal&) {
-         return Cell{std::string(j.standing.word), j.standing.tone};
+         return Cell{std::string(j.state.word), j.state.tone};
      }},
     {"PROGRESS", progress_cell},
     {"ETA", [](const Brief& j, api::Time now, const Terminal&) { return remaining_cell(j, now); }},
@@ -102,7 +102,7 @@ Json list_row(const Brief& job) {
     Json row = Json::object({{"namespace", job.key.ns},
                              {"name", job.key.name},
                              {"uid", job.uid},
-                             {"state", job.standing.word},
+                             {"state", job.state.word},
                              {"created", api::format_time(job.created)},
                              {"gpus", job.gpus},
                              {"nodes", Json::object({{"wanted", job.nodes.wanted}})},

@@ -44,7 +44,7 @@ private:
         });
         for (auto& [key, old] : before) {
             if (shown_.contains(key)) continue;
-            old.job.standing = {"gone", Tone::faint};
+            old.job.state = {"gone", Tone::faint};
             jobs.push_back(std::move(old.job));
         }
     }

@@ -18,7 +18,7 @@ kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& setti
     for (const Brief& job : *jobs) {
         if (!has_ended_before(job, settings.older_than, session.now())) continue;
         const std::string line = printed_name(job) + " in " + job.key.ns + ", " +
-                                 std::string(job.standing.word) + " " +
+                                 std::string(job.state.word) + " " +
                                  format_duration(since(*job.end, session.now())) + " ago";
         if (settings.dry_run) {
             output.out += line + ", would be deleted\n";
@@ -57,7 +57,7 @@ api::Result<> read_option(std::string_view text, Age& target) {
 std::string show_option(Age value) { return short_duration(value.time); }
 
 bool has_ended_before(const Brief& job, Age age, api::Time now) {
-    return job.ended && job.end && now - *job.end >= age.time && job.standing.word != "being deleted";
+    return job.ended && job.end && now - *job.end >= age.time && job.state.word != "being deleted";
 }
 
 void add_options(net::Options& options, DeleteSettings& settings) {

@@ -12,7 +12,7 @@ namespace cli {
 namespace {
 
 std::string line_of(const Brief& job, api::Time now) {
-    std::string line = printed_name(job) + " " + std::string(job.standing.word);
+    std::string line = printed_name(job) + " " + std::string(job.state.word);
     line += " after " + format_duration(since(job.created, job.end.value_or(now)));
     if (job.ended && !job.complete) line += " (" + job.reason + "): " + harmless(job.message);
     return line + "\n";
@@ -130,9 +130,9 @@ kube::Async<net::Output> wait_in(Session& session, const WaitSettings& settings)
 
 Outcome outcome_of(Goal goal, const Brief& job) {
     if (!job.ended) {
-        const bool runs = job.standing.word == standing_of(PodsRun::yes).word;
+        const bool runs = job.state.word == job_state_of(PodsRun::yes).word;
         const bool reached = (goal == Goal::running && runs) ||
-                             (goal == Goal::suspended && job.standing.word == suspended_word);
+                             (goal == Goal::suspended && job.state.word == suspended_word);
         return reached ? Outcome::reached : Outcome::waits;
     }
     const bool wanted = goal == (job.complete ? Goal::complete : Goal::failed);

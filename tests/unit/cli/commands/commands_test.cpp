@@ -19,13 +19,13 @@ using namespace std::chrono_literals;
 const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
 
 Brief running() {
-    Brief job = {.key = {"vision", "night"}, .standing = standing_of(PodsRun::yes), .created = now - 1h};
+    Brief job = {.key = {"vision", "night"}, .state = job_state_of(PodsRun::yes), .created = now - 1h};
     return job;
 }
 
 Brief ended(bool complete, std::chrono::seconds ago = 1h) {
     Brief job = running();
-    job.standing.word = complete ? "complete" : "failed";
+    job.state.word = complete ? "complete" : "failed";
     job.ended = true;
     job.complete = complete;
     job.end = now - ago;
@@ -107,9 +107,9 @@ TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or re
 
 TEST_CASE("the exit status of wait distinguishes the expected end from another one", "[wait]") {
     Brief waits = running();
-    waits.standing = standing_of(PodsRun::no);
+    waits.state = job_state_of(PodsRun::no);
     Brief held = running();
-    held.standing.word = "suspended";
+    held.state.word = "suspended";
     const std::tuple<Goal, Brief, Outcome> rows[] = {
         {Goal::complete, running(), Outcome::waits},
         {Goal::complete, ended(true), Outcome::reached},
@@ -155,7 +155,7 @@ TEST_CASE("only TrainJobs that ended long enough ago are deleted", "[delete]") {
     CHECK_FALSE(has_ended_before(ended(true, 59min), {1h}, now));
     CHECK_FALSE(has_ended_before(running(), {0s}, now));
     Brief leaving = ended(true);
-    leaving.standing.word = "being deleted";
+    leaving.state.word = "being deleted";
     CHECK_FALSE(has_ended_before(leaving, {0s}, now));
 }
 

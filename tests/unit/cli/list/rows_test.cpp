@@ -80,7 +80,7 @@ TEST_CASE("a list has the state of a TrainJob in words", "[list]") {
     };
     for (const Row& row : rows) {
         INFO(row.status);
-        CHECK(brief(job_of(row.spec, row.status, row.metadata)).standing.word == row.word);
+        CHECK(brief(job_of(row.spec, row.status, row.metadata)).state.word == row.word);
     }
 }
 
@@ -137,10 +137,10 @@ TEST_CASE("ready nodes are read from the status, and of new jobs from their Jobs
     }
     CHECK_FALSE(brief(job_of(four)).nodes.ready);
     Brief begins = brief(job_of(four, conditions(created, R"([{"name": "node", "active": 1}])")));
-    CHECK(begins.standing.word == "waits for its Pods");
+    CHECK(begins.state.word == "waits for its Pods");
     set_ready_nodes(begins, 3);
     CHECK(begins.nodes.ready == 3);
-    CHECK(begins.standing.word == "running");
+    CHECK(begins.state.word == "running");
 }
 
 TEST_CASE("a running job has a deadline, an ended one a time to live", "[list]") {
