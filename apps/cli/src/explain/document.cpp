@@ -29,7 +29,7 @@ Json pod_row(const Json& pod, api::Time now) {
     return row;
 }
 
-Json event_row(const Happening& event) {
+Json event_row(const EventLine& event) {
     return Json::object({{"object", event.object},
                          {"reason", event.reason},
                          {"message", event.message},
@@ -103,7 +103,7 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     document["pods"] = Json::array();
     for (const Json& pod : seen.pods.found) document["pods"].push_back(pod_row(pod, now));
     document["events"] = Json::array();
-    for (const Happening& event : happenings_of(seen.events.found))
+    for (const EventLine& event : event_lines_of(seen.events.found))
         document["events"].push_back(event_row(event));
     const auto snapshot = seen.snapshot.found.is_null() ? api::Result<Json>(Json())
                                                         : runtime::read_snapshot(seen.snapshot.found, job);

@@ -128,12 +128,12 @@ std::string problem_of(const Json& pod, api::Time now) {
     return "";
 }
 
-std::vector<Happening> happenings_of(const std::vector<Json>& events) {
-    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Happening> folded;
+std::vector<EventLine> event_lines_of(const std::vector<Json>& events) {
+    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, EventLine> folded;
     for (const Json& event : events) {
         const std::string_view kind = event["involvedObject"]["kind"].as_string();
         const std::string_view reason = event["reason"].as_string();
-        Happening& each = folded[{kind, reason, event["message"].as_string()}];
+        EventLine& each = folded[{kind, reason, event["message"].as_string()}];
         const bool first = each.count == 0;
         each.count +=
             std::max({event["series"]["count"].int_or(1), event["count"].int_or(1), std::int64_t(1)});
@@ -146,16 +146,16 @@ std::vector<Happening> happenings_of(const std::vector<Json>& events) {
         each.reason = reason;
         each.message = event["message"].as_string();
     }
-    std::vector<Happening> all;
+    std::vector<EventLine> all;
     for (auto& [key, each] : folded) all.push_back(std::move(each));
     std::stable_sort(all.begin(), all.end(),
-                     [](const Happening& a, const Happening& b) { return a.last < b.last; });
+                     [](const EventLine& a, const EventLine& b) { return a.last < b.last; });
     return all;
 }
 
-std::string text_of(const Happening& happening) {
-    return happening.object + "  " + happening.reason +
-           (happening.count > 1 ? " (" + times(happening.count) + ")" : "") + ": " + happening.message;
+std::string text_of(const EventLine& line) {
+    return line.object + "  " + line.reason + (line.count > 1 ? " (" + times(line.count) + ")" : "") + ": " +
+           line.message;
 }
 
 std::string queue_of(const api::TrainJob& job, const Json& job_set) {

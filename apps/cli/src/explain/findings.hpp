@@ -26,7 +26,7 @@ std::string times(std::int64_t count);
 std::string problem_of(const api::Json& pod, api::Time now);
 
 /// Events with equal texts: equal events of many Pods count as one with a number.
-struct Happening {
+struct EventLine {
     api::Time last = {};
     std::int64_t count = 0;
     std::string object = {};  ///< "TrainJob"; for a Job or a Pod with the name of the first one
@@ -36,10 +36,10 @@ struct Happening {
 };
 
 /// Sorted by their last time.
-std::vector<Happening> happenings_of(const std::vector<api::Json>& events);
+std::vector<EventLine> event_lines_of(const std::vector<api::Json>& events);
 
 /// Returns "Pod a  FailedMount (3 times): no volume".
-std::string text_of(const Happening& happening);
+std::string text_of(const EventLine& line);
 
 /// Returns the queue of Kueue that the TrainJob is in, else that of its JobSet; empty if neither is in one.
 std::string queue_of(const api::TrainJob& job, const api::Json& job_set);

@@ -127,7 +127,7 @@ std::vector<PolicyRefusal> policy_refusals(const RelatedObjects& seen) {
     };
     for (const api::Condition& each : job.conditions)
         if (each.type == api::condition::created && !each.is_true()) add_condition(each);
-    for (const Happening& event : happenings_of(job.suspend ? std::vector<Json>() : seen.events.found)) {
+    for (const EventLine& event : event_lines_of(job.suspend ? std::vector<Json>() : seen.events.found)) {
         const bool of_job = event.object.starts_with("Job ");
         if (!event.warning || (!of_job && event.object != "JobSet")) continue;
         const std::string name = of_job ? event.object.substr(4) : "";

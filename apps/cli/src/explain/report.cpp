@@ -273,7 +273,7 @@ void add_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& 
 
 void add_events(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
     if (seen.is_unread()) return screen.line("Events", "could not be read: " + seen.unread, Tone::held);
-    const auto all = happenings_of(seen.found);
+    const auto all = event_lines_of(seen.found);
     if (all.empty()) return screen.line("Events", "none (they may have expired)");
     const std::size_t first = all.size() - std::min(all.size(), most_events);
     for (std::size_t i = first; i < all.size(); ++i)
