@@ -49,7 +49,7 @@ Json refusal_row(const PolicyRefusal& refusal) {
 Runtimes live_runtime(const RelatedObjects& seen, const api::TrainJob& job) {
     if (!seen.runtime.found.is_object()) return {};
     const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
-    return {{{namespaced ? job.meta.ns : "", job.runtime_ref.name}, runtime_facts(seen.runtime.found)}};
+    return {{{namespaced ? job.meta.ns : "", job.runtime_ref.name}, runtime_summary(seen.runtime.found)}};
 }
 
 // Counts the existing training Pods that are ready.

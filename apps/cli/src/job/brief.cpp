@@ -61,7 +61,7 @@ bool has_active(const std::vector<api::JobStatus>& jobs) {
                        [](const api::JobStatus& job) { return trains(job) && job.active > 0; });
 }
 
-void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runtime) {
+void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeSummary* runtime) {
     const Json& trainer = job.spec["trainer"];
     brief.nodes.wanted = std::max<std::int64_t>(trainer["numNodes"].int_or(runtime ? runtime->nodes : 1), 0);
     const std::int64_t each =
@@ -76,7 +76,7 @@ void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runti
         brief.needs_jobs = true;
 }
 
-void set_times(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runtime) {
+void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* runtime) {
     brief.created = job.meta.creation;
     const api::Condition* end = api::terminal_condition(job);
     if (!end) {
@@ -95,7 +95,7 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runti
 
 }  // namespace
 
-RuntimeFacts runtime_facts(const Json& runtime) {
+RuntimeSummary runtime_summary(const Json& runtime) {
     const Json& spec = runtime["spec"];
     const Json& pod =
         training_job(spec["template"]["spec"]["replicatedJobs"])["template"]["spec"]["template"]["spec"];
@@ -104,7 +104,7 @@ RuntimeFacts runtime_facts(const Json& runtime) {
             .resources = item_named(pod["containers"], api::node_container)["resources"]};
 }
 
-const RuntimeFacts* find_runtime(const Runtimes& runtimes, const api::TrainJob& job) {
+const RuntimeSummary* find_runtime(const Runtimes& runtimes, const api::TrainJob& job) {
     const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
     const auto at = runtimes.find({namespaced ? job.meta.ns : std::string(), job.runtime_ref.name});
     return at == runtimes.end() ? nullptr : &at->second;
@@ -168,7 +168,7 @@ Brief brief_of(Json train_job, const Runtimes& runtimes) {
     Brief brief;
     brief.progress = progress_of(train_job);
     const api::TrainJob job = api::parse_train_job(std::move(train_job));
-    const RuntimeFacts* runtime = find_runtime(runtimes, job);
+    const RuntimeSummary* runtime = find_runtime(runtimes, job);
     brief.key = job.meta.key();
     brief.uid = job.meta.uid;
     brief.state = activity_of(job, pods_run(job.jobs_status));

@@ -15,19 +15,19 @@
 namespace cli {
 
 /// The values of a runtime for each of its TrainJobs.
-struct RuntimeFacts {
+struct RuntimeSummary {
     std::int64_t nodes = 1;  ///< if the TrainJob sets none
     api::RunPolicy policy = {};
     api::Json resources = {};  ///< of the container that trains
 };
 
 /// The live runtimes, by namespace and name; cluster-scoped ones have no namespace.
-using Runtimes = std::map<api::ObjectKey, RuntimeFacts>;
+using Runtimes = std::map<api::ObjectKey, RuntimeSummary>;
 
-RuntimeFacts runtime_facts(const api::Json& runtime);
+RuntimeSummary runtime_summary(const api::Json& runtime);
 
 /// Returns the runtime of the TrainJob; nullptr if it is not among them.
-const RuntimeFacts* find_runtime(const Runtimes& runtimes, const api::TrainJob& job);
+const RuntimeSummary* find_runtime(const Runtimes& runtimes, const api::TrainJob& job);
 
 /// Returns the GPUs of one node: resources whose name contains "gpu", of `spec.trainer.resourcesPerNode` in
 /// place of the runtime's. Of several names, the sum of those that end in "/gpu", else the first. Claims do

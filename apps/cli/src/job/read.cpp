@@ -20,7 +20,7 @@ constexpr kube::Resource runtime_kinds[] = {resources::cluster_training_runtimes
 
 struct NamedRuntime {
     api::ObjectKey key = {};
-    RuntimeFacts facts = {};
+    RuntimeSummary summary = {};
 };
 
 struct ReadyPods {
@@ -29,7 +29,7 @@ struct ReadyPods {
 };
 
 NamedRuntime named_runtime(Json runtime) {
-    return {.key = api::parse_meta(runtime).key(), .facts = runtime_facts(runtime)};
+    return {.key = api::parse_meta(runtime).key(), .summary = runtime_summary(runtime)};
 }
 
 // The name for a Job that trains: the JobSet has the name of its TrainJob.
@@ -64,7 +64,7 @@ kube::Async<Runtimes> read_runtimes(kube::ApiServer& server, std::string ns,
                             "): times to live, and nodes and GPUs that TrainJobs do not say, are missing");
             continue;
         }
-        for (NamedRuntime& each : *list) runtimes.insert_or_assign(each.key, std::move(each.facts));
+        for (NamedRuntime& each : *list) runtimes.insert_or_assign(each.key, std::move(each.summary));
     }
     co_return std::move(runtimes);
 }

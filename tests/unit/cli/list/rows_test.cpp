@@ -41,7 +41,7 @@ Brief brief(const Json& job, const Runtimes& runtimes = {}) { return brief_of(jo
 
 const Runtimes torch = {
     {{"", "torch"},
-     runtime_facts(parsed(
+     runtime_summary(parsed(
          R"({"spec": {"ttlSecondsAfterFinished": 600, "mlPolicy": {"numNodes": 4}, "template": {"spec": {"replicatedJobs": [
              {"name": "dataset-initializer"},
              {"name": "node", "template": {"spec": {"template": {"spec": {"containers": [
