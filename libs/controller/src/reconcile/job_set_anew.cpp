@@ -44,11 +44,11 @@ kube::Task<Outcome> JobSetWriter::read_again(std::shared_ptr<const Json>& job_se
     auto seen = co_await whole_job_set();
     if (!seen) co_return unread(seen.error());
     if (!*seen || api::parse_meta(**seen).resource_version != view_.observed.job_set->meta.resource_version)
-        co_return failed(changed_meanwhile("it has changed; looking again"));
+        co_return failed(changed_meanwhile("it has changed; reconciling again"));
     const auto owner = co_await read(server_, kube::resources::train_jobs, key(), managed_fields);
     if (!owner) co_return ended(lifecycle::ReadFailed{"TrainJob " + to_string(key()), owner.error()});
     if (!*owner || api::parse_meta(**owner).resource_version != job().meta.resource_version)
-        co_return failed(changed_meanwhile("its TrainJob has changed; looking again"));
+        co_return failed(changed_meanwhile("its TrainJob has changed; reconciling again"));
     job_set = std::move(*seen);
     co_return Outcome();
 }
@@ -122,7 +122,7 @@ kube::Task<Outcome> JobSetWriter::plan_recreation(const runtime::Built& built, c
     const std::string map_name = "ConfigMap " + to_string(snapshot);
     const auto map = co_await read(server_, kube::resources::config_maps, snapshot, managed_fields);
     if (!map) co_return ended(lifecycle::ReadFailed{map_name, map.error()});
-    if (!*map) co_return ended(WriteFailed{map_name, changed_meanwhile("it is gone; looking again")});
+    if (!*map) co_return ended(WriteFailed{map_name, changed_meanwhile("it is gone; reconciling again")});
     const std::int64_t generation = job().meta.generation;
     const api::ObjectMeta seen = api::parse_meta(live);
     if (lifecycle::recreations(**map, generation, seen.uid) >= lifecycle::max_recreations)

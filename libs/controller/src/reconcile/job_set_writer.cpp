@@ -126,7 +126,7 @@ kube::Task<Outcome> JobSetWriter::try_first(kube::Request request) {
 kube::Task<Outcome> JobSetWriter::refused_creation(api::Error refusal) {
     const auto job_set = co_await read(server_, kube::resources::job_sets, key());
     if (!job_set) co_return unread(job_set.error());
-    if (*job_set) co_return failed(changed_meanwhile("it was created meanwhile; looking again"));
+    if (*job_set) co_return failed(changed_meanwhile("it was created meanwhile; reconciling again"));
     co_return failed(std::move(refusal));
 }
 
@@ -135,13 +135,13 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     // resourceVersion.
     const auto seen = co_await whole_job_set();
     if (!seen) co_return unread(seen.error());
-    if (!*seen) co_return failed(changed_meanwhile("it is gone; looking again"));
+    if (!*seen) co_return failed(changed_meanwhile("it is gone; reconciling again"));
     const Json& live = **seen;
     const bool is_latest = view_.live == lifecycle::Live::all;
     // The decision is based on another version, perhaps of another JobSet: its `suspend` may be out of date,
     // and this apply would write it again.
     if (api::parse_meta(live).resource_version != view_.observed.job_set->meta.resource_version) {
-        if (is_latest) co_return failed(changed_meanwhile("it has changed; looking again"));
+        if (is_latest) co_return failed(changed_meanwhile("it has changed; reconciling again"));
         wants_live_view_ = true;
         co_return Outcome();
     }
