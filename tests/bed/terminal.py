@@ -23,18 +23,18 @@ PLAIN, GROUND, HEAD = "#e6edf3", "#0d1117", "#161b22"
 
 def run_on_terminal(command, environment=None, columns=110, lines=60, patience=60):
     """Runs the command, and returns its output with its colours. Standard input is empty."""
-    ours, theirs = pty.openpty()
-    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    parent, child = pty.openpty()
+    ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     program = subprocess.Popen([str(word) for word in command], env={**(environment or os.environ), "TERM": "xterm-256color"},
-                               stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
-    os.close(theirs)
+                               stdin=subprocess.DEVNULL, stdout=child, stderr=child)
+    os.close(child)
     try:
-        output = _read_until_closed(ours, time.monotonic() + patience)
+        output = _read_until_closed(parent, time.monotonic() + patience)
         program.wait(patience)
     finally:
         program.kill()
         program.wait()
-        os.close(ours)
+        os.close(parent)
     return output.decode().replace("\r\n", "\n")
 
 

@@ -250,11 +250,11 @@ def test_colours_are_for_terminals_and_can_be_turned_off(signalbox, kubeconfig, 
     wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "painted")))
 
     def on_a_terminal(**environment):
-        ours, theirs = pty.openpty()
-        with os.fdopen(ours, "rb", buffering=0) as screen:
-            subprocess.run([PROGRAM, "explain", "painted"], stdout=theirs, timeout=60, check=True,
+        parent, child = pty.openpty()
+        with os.fdopen(parent, "rb", buffering=0) as screen:
+            subprocess.run([PROGRAM, "explain", "painted"], stdout=child, timeout=60, check=True,
                            env={**os.environ, "KUBECONFIG": str(kubeconfig), **environment})
-            os.close(theirs)
+            os.close(child)
             return screen.read(65536).decode()
     assert "\x1b[32mcomplete" in on_a_terminal()
     assert "\x1b" not in on_a_terminal(NO_COLOR="1")

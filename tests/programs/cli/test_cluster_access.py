@@ -203,11 +203,11 @@ def test_a_plugin_talks_to_the_user_of_a_terminal(cluster, tmp_path):
     plugin = CredentialPlugin(tmp_path / "plugin", [{"ask": True}])
     kubeconfig = cluster.kubeconfig(tmp_path / "config", plugin.user(interactiveMode="Always"))
     assert fails(explain(kubeconfig), 2, "needs a terminal (interactiveMode: Always)") == []
-    ours, theirs = pty.openpty()
-    os.write(ours, b"good\n")
-    done = explain(kubeconfig, stdin=theirs)
-    os.close(ours)
-    os.close(theirs)
+    parent, child = pty.openpty()
+    os.write(parent, b"good\n")
+    done = explain(kubeconfig, stdin=child)
+    os.close(parent)
+    os.close(child)
     assert done.returncode == 0 and done.stderr == "Token: " and done.stdout.startswith("TrainJob  team/job")
     (call,) = plugin.calls()
     assert call["terminal"] and call["info"]["spec"]["interactive"]

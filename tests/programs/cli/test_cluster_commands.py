@@ -47,17 +47,17 @@ class Screen:
     """Runs a command on a terminal of 60 columns and 6 lines until the context ends, and collects what it writes."""
 
     def __init__(self, server, *arguments, **variables):
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 6, 60, 0, 0))
-        self._process = subprocess.Popen(command(server, *arguments), stdin=theirs, stdout=theirs, stderr=theirs,
+        self._parent, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 6, 60, 0, 0))
+        self._process = subprocess.Popen(command(server, *arguments), stdin=child, stdout=child, stderr=child,
                                          env=environment(TERM="xterm", LANG="C.UTF-8", LC_ALL="", **variables))
-        os.close(theirs)
+        os.close(child)
         self._written = b""
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
         try:
-            while piece := os.read(self._ours, 65536):
+            while piece := os.read(self._parent, 65536):
                 self._written += piece
         except OSError:
             pass  # the command has ended
@@ -81,7 +81,7 @@ class Screen:
     def __exit__(self, *_):
         self._process.kill()
         self._process.wait()
-        os.close(self._ours)
+        os.close(self._parent)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
