@@ -91,9 +91,9 @@ def places(one, other, path=""):
     return [path]
 
 
-def differences(case, theirs, ours):
+def differences(case, upstream, ours):
     """Returns the differences between Kubeflow Trainer and Signalbox by the rules of the README.md; empty if there are none."""
     if case.parent.name == "admission":
         given = yaml.safe_load((case / "admission.yaml").read_text())["object"]
-        return places(admission_outcome(theirs, given), admission_outcome(ours, given))
-    return places(build_outcome(theirs), build_outcome(ours))
+        return places(admission_outcome(upstream, given), admission_outcome(ours, given))
+    return places(build_outcome(upstream), build_outcome(ours))

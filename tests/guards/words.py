@@ -20,7 +20,9 @@ WORDS = {
 }
 PHRASES = {
     r"waiting[ _]room": "wait list",
-    r"looks?[ _]again": "requeue, read again",
+    r"look(?:s|ing)?[ _]again": "requeue, read again",
+    r"by_us(?![a-z])": "here, by this controller",
+    r"\btheirs\b": "foreign, of others",
     r"\b(?:[Aa]|[Tt]he|[Tt]his|[Oo]ne|[Ee]ach|[Ll]ast|[Nn]ext|[Aa]nother|[Nn]o|[Ee]arlier|[Ff]ailed"
     r"|[Aa]ny|[Ee]very|[Mm]any|[Ss]econd|[Tt]wo|[Oo]f|[Ww]hat) pass(?:es)?\b(?! phrase)": "reconcile",
     # In names alone, and not in those of tests, which are sentences.
@@ -31,9 +33,11 @@ ALLOWED = {
     "docs/glossary.md": {"a pass"},
     "docs/operations.md": {"a pass"},
     "libs/controller/src/reconcile/metered_reads.cpp": {"this pass"},
+    "libs/offline/src/documents.cpp": {"theirs"},
     "libs/runtime/src/admission/patch_rules.cpp": {"who"},
     "libs/runtime/src/plugins/flux/entrypoint.sh": {"people", "who"},
     "libs/runtime/src/plugins/flux/flux_files.cpp": {"whoever"},
+    "manifests/base/account-policy.yaml": {"theirs"},
     "tests/unit/runtime/plugins/flux_test.cpp": {"whoever"},
 }
 OTHERS = ("LICENSE", "tests/data/", "tests/fuzz/corpus/", "tests/guards/words.py")

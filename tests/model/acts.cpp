@@ -184,12 +184,12 @@ Tweak label(const std::string& name, const std::string& value) {
 }
 
 Action kueue_writes(const std::string& node_selector, bool suspend) {
-    Json theirs;
+    Json added;
     if (const Json selector = parsed(node_selector); !selector.is_null()) {
-        theirs["metadata"]["labels"]["kueue.x-k8s.io/podset"] = "node";
-        theirs["spec"]["nodeSelector"] = selector;
+        added["metadata"]["labels"]["kueue.x-k8s.io/podset"] = "node";
+        added["spec"]["nodeSelector"] = selector;
     }
-    const Json patch = runtime_patch("kueue.x-k8s.io/manager", theirs);
+    const Json patch = runtime_patch("kueue.x-k8s.io/manager", added);
     return [=](World& world) {
         Json job = world.api.find("trainjobs.trainer.kubeflow.org", the_job)->object;
         forget_what_go_lacks(job["spec"]["runtimePatches"]);

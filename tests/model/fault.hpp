@@ -4,7 +4,7 @@
 
 namespace model {
 
-/// The fault of one run. Writes are those of reconcilers without events, and reads are theirs without
+/// The fault of one run. Writes are those of reconcilers without events, and reads are those without
 /// watches; both are counted from 0 in the order of sending.
 struct Fault {
     enum class Kind {

@@ -18,7 +18,7 @@ Json job_set(const char* name) {
     Json object =
         parsed(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"namespace":"ns",
         "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job",
-        "uid":"theirs","controller":true}]},"spec":{"suspend":true,"replicatedJobs":[{"name":"node",
+        "uid":"foreign","controller":true}]},"spec":{"suspend":true,"replicatedJobs":[{"name":"node",
         "template":{"spec":{"template":{"spec":{}}}}}]}})");
     object["metadata"]["name"] = name;
     return object;

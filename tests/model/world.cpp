@@ -92,11 +92,11 @@ void World::kill_reconcilers() {
 }
 
 Reply World::as_user(const kube::Request& request, const std::string& user) {
-    kube::Request theirs = request;
-    const auto at = theirs.target.find("fieldManager=trainer");
-    if (at != std::string::npos) theirs.target.replace(at, 20, "fieldManager=" + user);
-    note(user + ": " + theirs.method + " " + without_query(theirs.target));
-    return api.handle(theirs, user);
+    kube::Request sent = request;
+    const auto at = sent.target.find("fieldManager=trainer");
+    if (at != std::string::npos) sent.target.replace(at, 20, "fieldManager=" + user);
+    note(user + ": " + sent.method + " " + without_query(sent.target));
+    return api.handle(sent, user);
 }
 
 void World::note(const std::string& line) {

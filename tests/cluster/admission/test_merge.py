@@ -183,15 +183,15 @@ def test_random_patches_merge_as_the_api_server_merges_them(rest):
 
     def compare(case):
         (number, patch), ours = case
-        status, theirs = server.patched(f"base-{number}", for_the_server(copy.deepcopy(patch), bases[number]))
+        status, patched = server.patched(f"base-{number}", for_the_server(copy.deepcopy(patch), bases[number]))
         if "error" in ours:
-            return "refused" if status >= 400 else {"patch": patch, "base": bases[number], "ours": ours, "theirs": theirs}
+            return "refused" if status >= 400 else {"patch": patch, "base": bases[number], "ours": ours, "server": patched}
         new_status, ours_defaulted = server.defaulted(ours)
-        if status < 300 and new_status < 300 and ours_defaulted == theirs:
+        if status < 300 and new_status < 300 and ours_defaulted == patched:
             return "equal"
         if status >= 400 and new_status >= 400:
             return "refused"
-        return {"base": bases[number], "patch": patch, "ours": [new_status, ours_defaulted], "theirs": [status, theirs]}
+        return {"base": bases[number], "patch": patch, "ours": [new_status, ours_defaulted], "server": [status, patched]}
 
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(lambda base: server.store(f"base-{base[0]}", base[1]), enumerate(bases)))

@@ -217,10 +217,10 @@ def test_the_modelled_api_server_answers_as_the_real_one(admin, story):
     sides = Side(model), Side(real)
     try:
         for number, step in enumerate(story["steps"]):
-            ours, theirs = (side.play(step) for side in sides)
-            assert ours == theirs, f"step {number}: {json.dumps(step)}"
+            of_model, of_server = (side.play(step) for side in sides)
+            assert of_model == of_server, f"step {number}: {json.dumps(step)}"
             if "want" in step:
-                assert {key: theirs.get(key) for key in step["want"]} == step["want"], f"step {number}"
+                assert {key: of_server.get(key) for key in step["want"]} == step["want"], f"step {number}"
     finally:
         model.close()
         for of in {step["of"]: None for step in reversed(story["steps"]) if "of" in step}:

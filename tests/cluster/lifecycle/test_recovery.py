@@ -114,12 +114,12 @@ def test_a_job_set_of_another_owner_is_never_adopted_and_blocks_the_job_until_it
     rest.create(runtime())
     container = {"name": "x", "image": "registry.example.com/other:1"}
     template = {"spec": {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}}
-    theirs = rest.create({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "narrow"},
+    foreign = rest.create({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "narrow"},
                           "spec": {"suspend": True, "replicatedJobs": [{"name": "x", "template": template}]}})
     job = rest.create(train_job("narrow"))
     until_not_created(rest, "narrow", "JobsCreationFailed")
     kept = rest.get("jobsets", "narrow")
-    assert uid(kept) == uid(theirs) and owner(kept) is None
+    assert uid(kept) == uid(foreign) and owner(kept) is None
     rest.delete("jobsets", "narrow")
     until(rest, "narrow", "Complete")
     assert owner(rest.get("jobsets", "narrow")) == uid(job)

@@ -198,7 +198,7 @@ def test_fields_that_others_add_to_a_suspended_job_set_do_not_recreate_it(signal
     rest.create(train_job("guest", suspend=True))
     before = until_held(rest, "guest")
     before["spec"]["replicatedJobs"][0]["template"]["spec"]["template"].setdefault("metadata", {}).setdefault(
-        "labels", {})["example.com/theirs"] = "yes"
+        "labels", {})["example.com/foreign"] = "yes"
     rest.replace("jobsets", before)
     resume(rest, "guest")
     until(rest, "guest", "Complete")
@@ -228,7 +228,7 @@ def test_entries_that_others_add_to_node_selector_and_tolerations_stay(signalbox
                      tolerations=[{"key": "example.com/ours", "operator": "Exists"}])
     rest.create(train_job("shared", seconds="never", suspend=True, runtimePatches=[ours]))
     before = uid(until_held(rest, "shared"))
-    add_to_job_set(rest, "shared", "example.com/theirs")
+    add_to_job_set(rest, "shared", "example.com/foreign")
     rest.patch("trainjobs", "shared", {"metadata": {"labels": {"any": "change"}}})
     until_alone(admin)
     signalbox.wait_until_idle()
@@ -239,7 +239,7 @@ def test_entries_that_others_add_to_node_selector_and_tolerations_stay(signalbox
     resume(rest, "shared")
     until_runs(rest, "shared")
     (pod,) = running_pods(rest, "shared")
-    assert {"example.com/ours", "example.com/theirs"} <= tolerated(pod)
+    assert {"example.com/ours", "example.com/foreign"} <= tolerated(pod)
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/hostname": "node-1", "kubernetes.io/os": "linux"}
     assert uid(rest.get("jobsets", "shared")) == before
 
@@ -252,7 +252,7 @@ def test_withdrawn_fields_are_removed_also_where_others_have_written(signalbox, 
                                   {"key": "example.com/kept", "operator": "Exists"}])
     rest.create(train_job("narrowed", seconds="never", suspend=True, runtimePatches=[ours]))
     until_held(rest, "narrowed")
-    add_to_job_set(rest, "narrowed", "example.com/theirs")
+    add_to_job_set(rest, "narrowed", "example.com/foreign")
     less = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/os": "linux"},
                      tolerations=[{"key": "example.com/kept", "operator": "Exists"}])
     others = [p for p in rest.get("trainjobs", "narrowed")["spec"]["runtimePatches"] if p["manager"] != ours["manager"]]

@@ -87,18 +87,18 @@ def test_the_host_file_is_restored_and_metadata_of_others_stays(signalbox, rest)
     create(rest, "mpi", "edited", seconds="never", nodes=2, suspend=True)
     before = wait_for("the host file", host_file)["data"]
     until(rest, "edited", "Suspended")
-    rest.patch("configmaps", "edited-mpi-hostfile", {"metadata": {"labels": {"example.com/theirs": "yes"}},
+    rest.patch("configmaps", "edited-mpi-hostfile", {"metadata": {"labels": {"example.com/foreign": "yes"}},
                                                      "data": {"hostfile": "other-host", "more": "text"}})
     rest.patch("trainjobs", "edited", {"spec": {"suspend": False}})
     wait_for("the host file to be restored", lambda: host_file()["data"] == before)
-    assert host_file()["metadata"]["labels"] == {"example.com/theirs": "yes"}
+    assert host_file()["metadata"]["labels"] == {"example.com/foreign": "yes"}
 
 
 @pytest.mark.together
 @pytest.mark.parametrize("framework", SECRETS)
 def test_a_secret_of_another_owner_is_neither_used_nor_changed(signalbox, rest, framework):
     name = SECRETS[framework].format("robbed")
-    theirs = rest.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {"key": "known"}})
+    foreign = rest.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {"key": "known"}})
     create(rest, framework, "robbed")
     def refused():
         created = conditions(rest.get("trainjobs", "robbed")).get("Created", {})
@@ -107,7 +107,7 @@ def test_a_secret_of_another_owner_is_neither_used_nor_changed(signalbox, rest, 
     assert condition["reason"] == "JobsCreationFailed"
     assert name in condition["message"]
     assert rest.get("jobsets", "robbed") is None
-    assert rest.get("secrets", name) == theirs
+    assert rest.get("secrets", name) == foreign
 
     rest.delete("secrets", name)
     until(rest, "robbed", "Complete")
@@ -138,7 +138,7 @@ def test_openssh_accepts_the_key_pair(signalbox, rest, tmp_path):
 
     create(rest, "mpi", "other")
     _, _, others = launcher_of(rest, "other")
-    with Sshd(tmp_path / "theirs", {**keys, "id_rsa": others["id_rsa"]}) as sshd, pytest.raises(AssertionError):
+    with Sshd(tmp_path / "foreign", {**keys, "id_rsa": others["id_rsa"]}) as sshd, pytest.raises(AssertionError):
         sshd.run("ssh", "any-host", "true")
 
 
@@ -211,7 +211,7 @@ def exchange(context, server_key, client_key, trusted):
 def test_zeromq_accepts_the_curve_certificate(signalbox, rest):
     create(rest, "flux", "brokers")
     create(rest, "flux", "others")
-    ours, theirs = (parsed(files(secret_of(rest, "flux", name))["curve.cert"]) for name in ("brokers", "others"))
+    ours, others = (parsed(files(secret_of(rest, "flux", name))["curve.cert"]) for name in ("brokers", "others"))
     assert ours["metadata"] == {"name": "brokers"}
     assert [len(ours["curve"][key]) for key in ("public-key", "secret-key")] == [40, 40]
     assert zmq.curve_public(ours["curve"]["secret-key"].encode()).decode() == ours["curve"]["public-key"]
@@ -219,4 +219,4 @@ def test_zeromq_accepts_the_curve_certificate(signalbox, rest):
     with zmq.Context() as context:
         # All Flux brokers have the same certificate.
         assert exchange(context, ours["curve"], ours["curve"], ours["curve"]["public-key"]) == b"hello"
-        assert exchange(context, ours["curve"], ours["curve"], theirs["curve"]["public-key"]) is None
+        assert exchange(context, ours["curve"], ours["curve"], others["curve"]["public-key"]) is None

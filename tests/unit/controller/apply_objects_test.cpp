@@ -109,9 +109,9 @@ TEST_CASE("what the Pods of another controller have mounted stays, and is made w
           "[object-writer]") {
     for (const Beside beside : {Beside::new_job_set, Beside::own_job_set, Beside::other_job_set}) {
         OneMap one;
-        one.apply("theirs", ApplyPolicy::with_job_set, Beside::new_job_set);
+        one.apply("foreign", ApplyPolicy::with_job_set, Beside::new_job_set);
         CHECK(one.apply("ours", ApplyPolicy::always, beside, Template::of_others) == Writes{});
-        CHECK(one.text() == "theirs");
+        CHECK(one.text() == "foreign");
         one.server.erase(config_maps, map_key);
         CHECK(one.apply("ours", ApplyPolicy::always, beside, Template::of_others) ==
               Writes{"POST " + config_maps_path});
@@ -121,14 +121,14 @@ TEST_CASE("what the Pods of another controller have mounted stays, and is made w
 TEST_CASE("what a user edited in an object of ours is put right", "[object-writer]") {
     OneMap one;
     one.apply("ours", ApplyPolicy::always, Beside::own_job_set);
-    one.server.edit(config_maps, map_key, [](Json& map) { map["data"]["key"] = "theirs"; });
+    one.server.edit(config_maps, map_key, [](Json& map) { map["data"]["key"] = "foreign"; });
     CHECK(one.apply("ours", ApplyPolicy::always, Beside::own_job_set) == Writes{"PUT " + map_path});
     CHECK(one.text() == "ours");
 }
 
 TEST_CASE("an object that has appeared since it was looked for is not overwritten", "[object-writer]") {
     OneMap one;
-    one.apply("theirs", ApplyPolicy::always, Beside::new_job_set);
+    one.apply("foreign", ApplyPolicy::always, Beside::new_job_set);
     runtime::Built built;
     built.objects.push_back({config_map("ours"), ApplyPolicy::always});
     built.objects.push_back({});
@@ -137,12 +137,12 @@ TEST_CASE("an object that has appeared since it was looked for is not overwritte
     REQUIRE(failed);
     CHECK(failed->object == "ConfigMap ns/job-map");
     CHECK(failed->error.code == api::Errc::conflict);
-    CHECK(one.text() == "theirs");
+    CHECK(one.text() == "foreign");
 }
 
 TEST_CASE("what is made once touches nothing that has appeared since it was looked for", "[object-writer]") {
     OneMap one;
-    one.apply("theirs", ApplyPolicy::always, Beside::new_job_set);
+    one.apply("foreign", ApplyPolicy::always, Beside::new_job_set);
     runtime::Built built;
     built.objects.push_back({config_map("ours"), ApplyPolicy::once});
     built.objects.push_back({});
@@ -150,7 +150,7 @@ TEST_CASE("what is made once touches nothing that has appeared since it was look
     const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
     REQUIRE(failed);
     CHECK(failed->error.code == api::Errc::conflict);
-    CHECK(one.text() == "theirs");
+    CHECK(one.text() == "foreign");
 }
 
 TEST_CASE("a change of an object carries what it was decided on", "[object-writer]") {
@@ -173,12 +173,12 @@ TEST_CASE("what is withdrawn from an object goes, and what others put into its m
     one.apply("a", ApplyPolicy::always, Beside::new_job_set);
     one.server.edit(config_maps, map_key, [](Json& live) {
         live["data"]["withdrawn"] = "yes";
-        live["metadata"]["labels"]["theirs"] = "kept";
+        live["metadata"]["labels"]["foreign"] = "kept";
     });
     one.apply("b", ApplyPolicy::always, Beside::new_job_set);
     const Json& after = *one.server.find(config_maps, map_key);
     CHECK(after["data"] == Json::object({{"key", "b"}}));
-    CHECK(after["metadata"]["labels"]["theirs"] == Json("kept"));
+    CHECK(after["metadata"]["labels"]["foreign"] == Json("kept"));
     CHECK(after["metadata"]["annotations"].members().size() == 1);
     CHECK(one.apply("b", ApplyPolicy::always, Beside::new_job_set) == Writes{});
 }

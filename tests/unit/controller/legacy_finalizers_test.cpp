@@ -28,7 +28,7 @@ Json finalizers_of(Life& life, const kube::Resource& resource, const api::Object
 }
 
 constexpr const char* legacy = "trainer.kubeflow.org/resource-in-use";
-constexpr const char* theirs = "example.com/theirs";
+constexpr const char* foreign = "example.com/foreign";
 
 // The loop, while this lives.
 struct Loop {
@@ -55,16 +55,16 @@ struct Loop {
 TEST_CASE("the finalizer of older controllers is taken off runtimes of both kinds, and no other",
           "[finalizers]") {
     Life life;
-    hold(life, cluster_training_runtimes, torch, {theirs, legacy});
+    hold(life, cluster_training_runtimes, torch, {foreign, legacy});
     hold(life, training_runtimes, {"ns", "mine"}, {legacy});
-    hold(life, training_runtimes, {"ns", "other"}, {theirs});
+    hold(life, training_runtimes, {"ns", "other"}, {foreign});
     life.server.take_writes();
     Loop loop(life);
     loop.look();
     loop.look();
-    CHECK(finalizers_of(life, cluster_training_runtimes, torch) == Json::array({Json(theirs)}));
+    CHECK(finalizers_of(life, cluster_training_runtimes, torch) == Json::array({Json(foreign)}));
     CHECK(finalizers_of(life, training_runtimes, {"ns", "mine"}).empty());
-    CHECK(finalizers_of(life, training_runtimes, {"ns", "other"}) == Json::array({Json(theirs)}));
+    CHECK(finalizers_of(life, training_runtimes, {"ns", "other"}) == Json::array({Json(foreign)}));
     CHECK(life.server.take_writes().size() == 2);
     loop.look();
     CHECK(life.server.take_writes() == Writes{});

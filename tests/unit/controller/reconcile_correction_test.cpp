@@ -242,12 +242,12 @@ TEST_CASE("a JobSet that is refused because another reconciler made it does not 
                              request.target.find("dryRun=All") == std::string::npos;
         if (!creates) return watch(request);
         if (!made) {
-            Json theirs = api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+            Json foreign = api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
                 "metadata": {"name": "job", "namespace": "ns"}, "spec": {"replicatedJobs": []}})")
                               .value();
-            theirs["metadata"]["ownerReferences"] =
+            foreign["metadata"]["ownerReferences"] =
                 Json::array({api::controller_reference(api::parse_meta(life.job()))});
-            life.server.put(job_sets, theirs);
+            life.server.put(job_sets, foreign);
         }
         made = true;
         return full;

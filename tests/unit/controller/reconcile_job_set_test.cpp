@@ -215,10 +215,10 @@ TEST_CASE("another owner's JobSet that the cache lacks is in the way", "[reconci
     life.server.put(job_sets, api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
         "metadata": {"name": "job", "namespace": "ns"}, "spec": {"suspend": false}})")
                                   .value());
-    const Json theirs = life.job_set();
+    const Json foreign = life.job_set();
     life.reconcile();
     CHECK(life.has_read_job_set());
-    CHECK(life.job_set() == theirs);
+    CHECK(life.job_set() == foreign);
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.message("Created") == "JobSet ns/job exists already and does not belong to this TrainJob");
 

@@ -41,7 +41,7 @@ TEST_CASE("keys are made before the Pods that mount them, once, and settled jobs
             };
             CHECK(place("POST " + secrets_path) < place("PATCH " + job_set_path));
             CHECK(place("PATCH " + job_set_path) < static_cast<std::ptrdiff_t>(writes.size()));
-            // The snapshot, and theirs.
+            // The snapshot, and that of the framework.
             CHECK(std::count(writes.begin(), writes.end(), "POST " + config_maps_path) == 2);
             CHECK(life.server.find(config_maps, {"ns", framework.config_map}));
             const Json secret = secret_on(life, framework);
@@ -82,11 +82,11 @@ TEST_CASE("a Secret or ConfigMap of another owner stops everything before the fi
                 Life life;
                 use(life, framework);
                 const char* const name = is_secret ? framework.secret : framework.config_map;
-                const Json theirs =
+                const Json foreign =
                     Json::object({{"apiVersion", "v1"},
                                   {"kind", is_secret ? "Secret" : "ConfigMap"},
                                   {"metadata", Json::object({{"name", name}, {"namespace", "ns"}})}});
-                life.server.put(is_secret ? secrets : config_maps, theirs);
+                life.server.put(is_secret ? secrets : config_maps, foreign);
                 life.server.take_writes();
                 life.reconcile();
                 CHECK(life.condition("Created") == "False/JobsCreationFailed");

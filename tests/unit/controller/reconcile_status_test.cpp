@@ -59,12 +59,12 @@ TEST_CASE("a CA under our name that has another owner stops the job before the f
     Reporting life;
     life.set_ca("one");
     life.server.put(config_maps, api::parse_json(R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
-        {"name": "job-tls-config", "namespace": "ns"}, "data": {"ca.crt": "theirs"}})")
+        {"name": "job-tls-config", "namespace": "ns"}, "data": {"ca.crt": "foreign"}})")
                                      .value());
     life.reconcile();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
-    CHECK(life.ca_of_job() == "theirs");
+    CHECK(life.ca_of_job() == "foreign");
 }
 
 TEST_CASE("a running job follows a CA that is rotated, which is read every ten minutes at most", "[status]") {

@@ -9,7 +9,7 @@ const char* const claims_that_go = R"([{"templates": [{"metadata": {"name": "dat
 
 // Its JobSet has another backoffLimit than ours, and was applied under our name.
 struct TakenOver : Life {
-    Json theirs = {};
+    Json foreign = {};
     std::string uid = {};
 
     explicit TakenOver(const char* framework = "torch", const char* claims = nullptr) {
@@ -20,14 +20,14 @@ struct TakenOver : Life {
             if (claims) spec["volumeClaimPolicies"] = api::parse_json(claims).value();
         });
         reconcile();
-        theirs = job_set();
+        foreign = job_set();
         for (const char* name : {"annotations", "managedFields", "generation", "creationTimestamp"})
-            theirs["metadata"].erase(name);
-        theirs.erase("status");
-        theirs["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 7;
+            foreign["metadata"].erase(name);
+        foreign.erase("status");
+        foreign["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 7;
         server.erase(job_sets, key);
         server.erase(config_maps, snapshot);
-        server.apply(job_sets, theirs);
+        server.apply(job_sets, foreign);
         uid = api::parse_meta(job_set()).uid;
         server.take_writes();
     }
@@ -35,8 +35,8 @@ struct TakenOver : Life {
     // As it does, which we see afterwards.
     void suspend() {
         set_suspend(true);
-        theirs["spec"]["suspend"] = true;
-        server.apply(job_sets, theirs);
+        foreign["spec"]["suspend"] = true;
+        server.apply(job_sets, foreign);
     }
     void finish_some() {
         server.edit(job_sets, key, [](Json& job_set) {
@@ -76,12 +76,12 @@ struct WithMap : TakenOver {
     explicit WithMap(const Mounted& of) : TakenOver(of.framework), map(of.map), data_key(of.data_key) {
         server.edit(config_maps, map, [&](Json& object) {
             object["metadata"].erase("annotations");
-            object["data"][data_key] = "theirs";
+            object["data"][data_key] = "foreign";
         });
         server.take_writes();
     }
     bool is_theirs() const {
-        return (*server.find(config_maps, map))["data"][data_key].as_string() == "theirs";
+        return (*server.find(config_maps, map))["data"][data_key].as_string() == "foreign";
     }
 };
 
@@ -221,25 +221,25 @@ TEST_CASE("a gang of another controller runs on, and its initializer leaves it w
             api::parse_json(R"([{"name": "dataset-initializer", "status": "Complete"}])").value();
     });
     life.reconcile();
-    Json theirs = life.job_set();
-    REQUIRE(pods_of(theirs, 0)["metadata"]["labels"].find(label) == nullptr);
-    REQUIRE(pods_of(theirs, 1)["metadata"]["labels"][label].as_string() == "job");
+    Json foreign = life.job_set();
+    REQUIRE(pods_of(foreign, 0)["metadata"]["labels"].find(label) == nullptr);
+    REQUIRE(pods_of(foreign, 1)["metadata"]["labels"][label].as_string() == "job");
     for (const char* name : {"annotations", "managedFields", "generation", "creationTimestamp"})
-        theirs["metadata"].erase(name);
-    theirs.erase("status");
-    theirs["spec"].erase("network");
-    pods_of(theirs, 0)["metadata"]["labels"][label] = "job";
+        foreign["metadata"].erase(name);
+    foreign.erase("status");
+    foreign["spec"].erase("network");
+    pods_of(foreign, 0)["metadata"]["labels"][label] = "job";
     life.server.erase(job_sets, key);
     life.server.erase(config_maps, snapshot);
-    life.server.apply(job_sets, theirs);
+    life.server.apply(job_sets, foreign);
     life.server.take_writes();
 
     life.reconcile();
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
 
     life.set_suspend(true);
-    theirs["spec"]["suspend"] = true;
-    life.server.apply(job_sets, theirs);
+    foreign["spec"]["suspend"] = true;
+    life.server.apply(job_sets, foreign);
     for (int i = 0; i < 3; ++i) {
         life.reconcile();
         life.server.collect_garbage();

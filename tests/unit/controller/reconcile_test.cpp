@@ -151,9 +151,9 @@ TEST_CASE("a JobSet that has come meanwhile is not changed by the request that w
     Life life;
     life.server.show(life.cache);
     life.frozen = true;
-    const Json theirs = api::parse_json(R"({"metadata":{"name":"job","namespace":"ns"}})").value();
+    const Json foreign = api::parse_json(R"({"metadata":{"name":"job","namespace":"ns"}})").value();
     life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
-        if (request.method == "PATCH" && request.target == job_set_path) life.server.put(job_sets, theirs);
+        if (request.method == "PATCH" && request.target == job_set_path) life.server.put(job_sets, foreign);
         return std::nullopt;
     };
     life.reconcile();

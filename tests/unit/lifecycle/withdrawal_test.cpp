@@ -44,7 +44,7 @@ TEST_CASE("what a JobSet would not forget", "[withdrawal]") {
     CHECK(withdrawn_fields(full, api::Json()).empty());
 }
 
-TEST_CASE("what others put into a JobSet is not withdrawn by us", "[withdrawal]") {
+TEST_CASE("what others put into a JobSet is not withdrawn", "[withdrawal]") {
     const std::string path = "spec.replicatedJobs[0].template.spec.template.";
     struct Row {
         const char* name;
@@ -113,8 +113,8 @@ TEST_CASE("our note tells apart what others put into a node selector or tolerati
           "[withdrawal]") {
     const std::string path = "spec.replicatedJobs[0].template.spec.template.spec.";
     const std::string ours = R"({"nodeSelector":{"a":"1","b":"2"},"tolerations":[{"key":"e"},{"key":"f"}]})";
-    const auto live = noted(job_set("{}", R"({"nodeSelector":{"a":"1","b":"2","theirs":"3"},
-        "tolerations":[{"key":"theirs"},{"key":"e"},{"key":"f"}]})"),
+    const auto live = noted(job_set("{}", R"({"nodeSelector":{"a":"1","b":"2","foreign":"3"},
+        "tolerations":[{"key":"foreign"},{"key":"e"},{"key":"f"}]})"),
                             ours);
     using Paths = std::vector<std::string>;
     const auto same = job_set("{}", ours);
@@ -124,14 +124,14 @@ TEST_CASE("our note tells apart what others put into a node selector or tolerati
     const auto less = job_set("{}", R"({"nodeSelector":{"a":"1"},"tolerations":[{"key":"f"},{"key":"g"}]})");
     CHECK(withdrawn_fields(live, less) == Paths{path + "nodeSelector[b]", path + "tolerations[1]"});
     CHECK(with_entries_of_others(less, live)["spec"] ==
-          job_set("{}", R"({"nodeSelector":{"a":"1","theirs":"3"},
-              "tolerations":[{"key":"theirs"},{"key":"f"},{"key":"g"}]})")["spec"]);
+          job_set("{}", R"({"nodeSelector":{"a":"1","foreign":"3"},
+              "tolerations":[{"key":"foreign"},{"key":"f"},{"key":"g"}]})")["spec"]);
 
     const auto none = job_set("{}", "{}");
     CHECK(withdrawn_fields(live, none).size() == 4);
     CHECK(with_entries_of_others(none, live) == none);
     // Of what others wrote where we have nothing, and after the note was broken.
-    const auto foreign = noted(job_set("{}", R"({"nodeSelector":{"theirs":"3"}})"), "{}");
+    const auto foreign = noted(job_set("{}", R"({"nodeSelector":{"foreign":"3"}})"), "{}");
     CHECK(withdrawn_fields(foreign, none).empty());
     CHECK(with_entries_of_others(none, foreign) == none);
     CHECK(withdrawn_fields(noted(job_set("{}", "{}"), "broken"), none).empty());
@@ -248,8 +248,8 @@ TEST_CASE("what others have put into the JobSet as well is not taken from its Jo
 }
 
 TEST_CASE("a note of hashes tells as much as one that names selectors and tolerations", "[withdrawal]") {
-    const auto live = job_set("{}", R"({"nodeSelector":{"a":"1","theirs":"3"},
-        "tolerations":[{"key":"e"},{"key":"theirs"}]})");
+    const auto live = job_set("{}", R"({"nodeSelector":{"a":"1","foreign":"3"},
+        "tolerations":[{"key":"e"},{"key":"foreign"}]})");
     const std::string selector = api::entry_hash("node", "nodeSelector", "a");
     const std::string toleration = api::entry_hash("node", "tolerations", R"({"key":"e"})");
     const auto hashed =

@@ -37,16 +37,16 @@ std::string shared_secret(const std::string& secret, const std::string& peer) {
         return reinterpret_cast<const unsigned char*>(key.data());
     };
     EVP_PKEY* ours = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, raw(secret), secret.size());
-    EVP_PKEY* theirs = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, raw(peer), peer.size());
+    EVP_PKEY* peer_key = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, raw(peer), peer.size());
     EVP_PKEY_CTX* context = EVP_PKEY_CTX_new(ours, nullptr);
     std::string shared(32, '\0');
     std::size_t length = shared.size();
     const bool derived =
-        EVP_PKEY_derive_init(context) == 1 && EVP_PKEY_derive_set_peer(context, theirs) == 1 &&
+        EVP_PKEY_derive_init(context) == 1 && EVP_PKEY_derive_set_peer(context, peer_key) == 1 &&
         EVP_PKEY_derive(context, reinterpret_cast<unsigned char*>(shared.data()), &length) == 1;
     EVP_PKEY_CTX_free(context);
     EVP_PKEY_free(ours);
-    EVP_PKEY_free(theirs);
+    EVP_PKEY_free(peer_key);
     return derived ? shared : "";
 }
 

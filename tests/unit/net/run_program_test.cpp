@@ -22,11 +22,11 @@ TEST_CASE("a program gets its arguments and variables, and its output is returne
         shell("printf '%s|' \"$0\" \"$1\" \"$RUN_PROGRAM_A\" \"$RUN_PROGRAM_B\" \"$RUN_PROGRAM_C\"");
     program.arguments.insert(program.arguments.end(), {"zero", "with blanks and 'quotes'"});
     program.environment = {
-        {"RUN_PROGRAM_B", "first"}, {"RUN_PROGRAM_B", "theirs"}, {"RUN_PROGRAM_C", "new=\n"}};
+        {"RUN_PROGRAM_B", "first"}, {"RUN_PROGRAM_B", "foreign"}, {"RUN_PROGRAM_C", "new=\n"}};
     const auto result = net::run_program(program);
     REQUIRE(result);
     CHECK(result->status == 0);
-    CHECK(result->output == "zero|with blanks and 'quotes'|ours|theirs|new=\n|");
+    CHECK(result->output == "zero|with blanks and 'quotes'|ours|foreign|new=\n|");
 }
 
 TEST_CASE("the exit of a program is reported as shells do", "[net]") {

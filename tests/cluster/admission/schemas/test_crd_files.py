@@ -115,17 +115,17 @@ def test_jobset_knows_every_field_of_the_api_servers_pods(plane, jobset_crd):
         reference = schema.get("$ref") or next((part["$ref"] for part in schema.get("allOf", []) if "$ref" in part), None)
         return schemas[reference.rsplit("/", 1)[1]] if reference else schema
 
-    def compare(path, theirs, here):
-        theirs = resolved(theirs)
+    def compare(path, there, here):
+        there = resolved(there)
         if path.endswith("volumeClaimTemplate.metadata"):
             return  # every CRD has reduced embedded metadata
-        for field, value in theirs.get("properties", {}).items():
+        for field, value in there.get("properties", {}).items():
             if field in here.get("properties", {}):
                 compare(f"{path}.{field}", value, here["properties"][field])
             else:
                 missing.append(f"{path}.{field}")
-        if "items" in theirs:
-            compare(f"{path}[]", theirs["items"], here["items"])
+        if "items" in there:
+            compare(f"{path}[]", there["items"], here["items"])
 
     compare("pod.spec", {"$ref": "/io.k8s.api.core.v1.PodSpec"}, ours)
     assert not missing

@@ -13,7 +13,7 @@ from schema_server import ROOT, is_served
 from rest import ApiError, Rest, wait_for
 from rows import Sent, blamed, tables
 
-OURS, THEIRS = "trainer.kubeflow.org/v1alpha1", "original.example.com/v1alpha1"
+OURS, UPSTREAM = "trainer.kubeflow.org/v1alpha1", "original.example.com/v1alpha1"
 PLURALS = ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]
 
 
@@ -22,8 +22,8 @@ class OriginalRest(Rest):
 
     def request(self, method, path, body=None, content_type="application/json"):
         if body and body.get("apiVersion") == OURS:
-            body = {**body, "apiVersion": THEIRS}
-        return super().request(method, path.replace(OURS, THEIRS), body, content_type)
+            body = {**body, "apiVersion": UPSTREAM}
+        return super().request(method, path.replace(OURS, UPSTREAM), body, content_type)
 
 
 def originals_crd(plural):
@@ -31,7 +31,7 @@ def originals_crd(plural):
     (version,) = crd["spec"]["versions"]
     rows = original.undone(plural, schemas.flat(version["schema"]["openAPIV3Schema"]))
     version["schema"]["openAPIV3Schema"] = schemas.nested(rows)
-    group = THEIRS.partition("/")[0]
+    group = UPSTREAM.partition("/")[0]
     crd["spec"]["group"] = group
     crd["metadata"] = {"name": f"{plural}.{group}"}
     return crd
@@ -72,9 +72,9 @@ def changes(one, other, path=""):
         yield path
 
 
-def explanations(plural, ours, theirs):
+def explanations(plural, ours, upstream):
     """Returns the differences that explain different outcomes. Raises KeyError for a path that none explains."""
-    stored, refused = zip(ours, theirs)
+    stored, refused = zip(ours, upstream)
     paths = {re.sub(r"\[\d+\]", "[]", field) for fields in refused for field in fields} or set(changes(*stored))
     for path in paths:
         found = [difference for difference, node in original.differences_of(plural)
@@ -93,15 +93,15 @@ def related(path, difference, node, refusal):
 
 
 def test_the_rows_fare_as_with_the_original_but_for_the_listed_differences(sent, original_rest):
-    sent_theirs = Sent(original_rest)
+    sent_upstream = Sent(original_rest)
     unexplained, shown = [], []
     for table in tables():
         for row in table.rows:
-            ours, theirs = outcome(sent, table, row), outcome(sent_theirs, table, row)
-            if ours[0] == theirs[0]:
+            ours, upstream = outcome(sent, table, row), outcome(sent_upstream, table, row)
+            if ours[0] == upstream[0]:
                 continue
             try:
-                shown += explanations(table.base["kind"].lower() + "s", ours, theirs)
+                shown += explanations(table.base["kind"].lower() + "s", ours, upstream)
             except KeyError as path:
                 unexplained.append(f"{table.name}: {row['name']}: {path}")
     assert not unexplained

@@ -166,11 +166,11 @@ def test_objects_outlive_a_change_of_the_crds_and_the_way_back(empty_plane, othe
     name = other.__name__.replace("_", "-")
     # The other CRDs store objects first: Signalbox's CRDs show all of their fields.
     cluster.apply(other)
-    cluster.create(f"{name}-theirs")
-    theirs = cluster.fields(f"{name}-theirs")
+    cluster.create(f"{name}-first")
+    first = cluster.fields(f"{name}-first")
     cluster.apply(ours)
-    assert cluster.fields(f"{name}-theirs") == theirs
-    cluster.write(f"{name}-theirs")
+    assert cluster.fields(f"{name}-first") == first
+    cluster.write(f"{name}-first")
 
     # Then Signalbox's CRDs store objects: the others hide the fields that they do not have, and nothing else.
     for each in ("read", "written"):
@@ -188,7 +188,7 @@ def test_objects_outlive_a_change_of_the_crds_and_the_way_back(empty_plane, othe
     assert cluster.fields(f"{name}-read") == full["read"]
     team = {(kind, "metadata.labels.example.com/team"): "two" for kind in KINDS}
     assert shown(cluster.fields(f"{name}-written")) == without(full["written"], unknown) | team
-    for each in ("theirs", "read", "written"):
+    for each in ("first", "read", "written"):
         cluster.write(f"{name}-{each}")
 
 

@@ -78,7 +78,7 @@ def objects_of_the_original(namespace, by_helm):
         plain("Service", MANAGER, spec={"selector": LABELS, "ports": [{"name": "webhook-server", "port": 443}]}),
         plain("ServiceAccount", MANAGER),
         plain("ConfigMap", CONFIG, data={"controller_manager_config.yaml": "{}"}),
-        plain("ConfigMap", PUBLIC, data={"kubeflow_trainer_version": "theirs"}),
+        plain("ConfigMap", PUBLIC, data={"kubeflow_trainer_version": "foreign"}),
         plain("Secret", CERTIFICATE),
         *role(PUBLIC), *role(MANAGER, cluster="Cluster"),
         {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",

@@ -99,7 +99,7 @@ def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client
     others = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "jobset-controller-manager", "namespace": "kubeflow-system"},
               "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
                   "containers": [{"name": "manager", "image": "registry.example.com/jobset:1"}]}}}}
-    theirs = client.request("POST", "/apis/apps/v1/namespaces/kubeflow-system/deployments", others)["metadata"]["uid"]
+    foreign = client.request("POST", "/apis/apps/v1/namespaces/kubeflow-system/deployments", others)["metadata"]["uid"]
     # Objects that the programs create.
     client.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-webhook-cert", "namespace": "kubeflow-system"}})
     client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -109,6 +109,6 @@ def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client
     assert len(said.split("\n\n")) == 1 and "jobset-controller-manager" in said, "more than JobSet is left"
     assert kinds_of_ours(empty_plane) == {"Namespace"}
     path = "/apis/apps/v1/namespaces/kubeflow-system/deployments/jobset-controller-manager"
-    assert client.request("GET", path)["metadata"]["uid"] == theirs
+    assert client.request("GET", path)["metadata"]["uid"] == foreign
     assert [client.get(kind, name, "kubeflow-system") for kind, name in (
         ("secrets", "signalbox-webhook-cert"), ("leases", "trainer.kubeflow.org"))] == [None, None]

@@ -197,10 +197,10 @@ def test_two_installations_for_different_namespaces_work_side_by_side(cluster, s
         admin.create(train_job("side-by-side", namespace=namespace))
     for namespace in (*OURS, ELSEWHERE):
         until(admin, namespace, "side-by-side", "Complete")
-    theirs = cluster.requests(f"system:serviceaccount:{second_installation}:")
-    assert {each["objectRef"].get("namespace") for each in theirs if each["verb"] in ("create", "patch", "update", "delete")} == {
+    of_second = cluster.requests(f"system:serviceaccount:{second_installation}:")
+    assert {each["objectRef"].get("namespace") for each in of_second if each["verb"] in ("create", "patch", "update", "delete")} == {
         ELSEWHERE, second_installation}
-    assert [each["requestURI"] for each in theirs if each["responseStatus"]["code"] == 403] == []
+    assert [each["requestURI"] for each in of_second if each["responseStatus"]["code"] == 403] == []
 
 
 def test_no_request_was_refused_or_went_to_another_namespace(cluster, signalbox):

@@ -124,7 +124,8 @@ TEST_CASE("a rule that names disruptions replaces the one that is added", "[fail
           "TrainJobFailurePolicyRule0 FailJobSet node /matching FailJob rule at index 0$/\n");
 }
 
-TEST_CASE("a rule for a container is for the jobs that have it, wherever it stands in theirs", "[failure]") {
+TEST_CASE("a rule for a container is for the jobs that have it, at any place among their containers",
+          "[failure]") {
     const Json runtime = changed(
         with_policy(
             "{rules: [{action: FailTrainJob, onExitCodes: {containerName: setup, operator: In, values: [9]}},"
