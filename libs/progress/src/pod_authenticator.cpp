@@ -97,7 +97,8 @@ const JobEntry* PodAuthenticator::known_job(const api::ObjectKey& key) {
     return entry && (entry->uid.empty() || schedule_.knows(key)) ? entry : nullptr;
 }
 
-std::optional<Sender> PodAuthenticator::from_cache(const api::ObjectKey& train_job, const net::Digest& digest) {
+std::optional<Sender> PodAuthenticator::from_cache(const api::ObjectKey& train_job,
+                                                   const net::Digest& digest) {
     const SteadyTime now = clock_.now();
     if (tokens_.refused(digest, now)) return Sender{.result = AuthResult::forbidden};
     const PodIdentity* pod = tokens_.accepted(digest, now);

@@ -244,7 +244,7 @@ TEST_CASE("a JobSet that is refused because another reconciler made it does not 
         if (!made) {
             Json foreign = api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
                 "metadata": {"name": "job", "namespace": "ns"}, "spec": {"replicatedJobs": []}})")
-                              .value();
+                               .value();
             foreign["metadata"]["ownerReferences"] =
                 Json::array({api::controller_reference(api::parse_meta(life.job()))});
             life.server.put(job_sets, foreign);

@@ -68,7 +68,7 @@ void add_pending(Cluster& cluster, int count) {
         cluster.add_job(key, "u" + std::to_string(i), "s" + std::to_string(i));
         const Json& object = cluster.object("trainjobs", key);
         cluster.schedule.update(key, progress::stored_status(object, 1000),
-                               progress::moment_of(cluster.clock));
+                                progress::moment_of(cluster.clock));
         const auto submitted =
             cluster.schedule.submit(key, {.report = {.percentage = 7, .updated = cluster.wall()}},
                                     progress::moment_of(cluster.clock));

@@ -137,7 +137,7 @@ TEST_CASE("the number of stored jobs is limited", "[members]") {
     Membership members(10);
     for (int i = 0; i < 20; ++i)
         members.update({.ns = "ns", .name = std::to_string(i)},
-                      {.uid = "u", .job_set_uid = "s", .read_at = start}, start);
+                       {.uid = "u", .job_set_uid = "s", .read_at = start}, start);
     CHECK(!members.job({.ns = "ns", .name = "9"}, start));
     CHECK(members.job({.ns = "ns", .name = "10"}, start));
 }

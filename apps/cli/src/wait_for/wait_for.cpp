@@ -131,8 +131,8 @@ kube::Async<net::Output> wait_in(Session& session, const WaitSettings& settings)
 Outcome outcome_of(Goal goal, const Brief& job) {
     if (!job.ended) {
         const bool runs = job.state.word == job_state_of(PodsRun::yes).word;
-        const bool reached = (goal == Goal::running && runs) ||
-                             (goal == Goal::suspended && job.state.word == suspended_word);
+        const bool reached =
+            (goal == Goal::running && runs) || (goal == Goal::suspended && job.state.word == suspended_word);
         return reached ? Outcome::reached : Outcome::waits;
     }
     const bool wanted = goal == (job.complete ? Goal::complete : Goal::failed);

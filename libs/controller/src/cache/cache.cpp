@@ -317,8 +317,7 @@ void Cache::note(const api::ObjectKey& train_job, const TrainJobEntry* before, c
 
 void Cache::enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before,
                           const JobSetEntry* after) {
-    const bool of_train_job =
-        (before && before->index.of_train_job) || (after && after->index.of_train_job);
+    const bool of_train_job = (before && before->index.of_train_job) || (after && after->index.of_train_job);
     const bool comes_or_goes = !before || !after;
     // A cluster may have many JobSets without TrainJobs.
     if (of_train_job || (comes_or_goes && train_jobs_.find(job_set)))

@@ -48,10 +48,9 @@ Session::Session(std::shared_ptr<ConnectionTable> table, Socket socket)
     : table_(std::move(table)),
       peer_(address_of(socket)),
       stream_(std::move(socket)),
-      reader_(
-          {.header_bytes = table_->config.limits.header_bytes,
-           .body_bytes = table_->config.limits.body_bytes},
-          [this](std::size_t size) { return table_->hold(*this, size); }) {
+      reader_({.header_bytes = table_->config.limits.header_bytes,
+               .body_bytes = table_->config.limits.body_bytes},
+              [this](std::size_t size) { return table_->hold(*this, size); }) {
     table_->opened(*this);
     boost::system::error_code ignored;
     stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -201,9 +200,8 @@ void Session::hold_answer(HttpResponse& response) {
 }
 
 void Session::put_together(const HttpResponse& response) {
-    close_after_ =
-        close_after_ || response.close || table_->closes_after_response || stopped() ||
-        (known && table_->keeps_too_many());
+    close_after_ = close_after_ || response.close || table_->closes_after_response || stopped() ||
+                   (known && table_->keeps_too_many());
     exchange_->out.clear();
     append_response(exchange_->out, response, close_after_, exchange_->request.method == "HEAD");
 }

@@ -83,10 +83,8 @@ void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnin
         if (has_same_resources(built_resources ? *built_resources : (*node)["resources"],
                                kueue_resources ? *kueue_resources : (*node)["resources"]))
             continue;
-        const ResourceList built =
-            requests_with(pod_spec, built_resources ? &*built_resources : nullptr);
-        const ResourceList counted =
-            requests_with(pod_spec, kueue_resources ? &*kueue_resources : nullptr);
+        const ResourceList built = requests_with(pod_spec, built_resources ? &*built_resources : nullptr);
+        const ResourceList counted = requests_with(pod_spec, kueue_resources ? &*kueue_resources : nullptr);
         ResourceList all = built;
         all.insert(counted.begin(), counted.end());
         for (const auto& [name, any] : all)
