@@ -13,9 +13,9 @@ std::vector<std::string> Health::not_ready(kube::SteadyTime::duration silence) c
 }
 
 LeaseKeeper::State Health::lease_state(const Reports& reports) const {
-    return {.vouches =
+    return {.available =
                 reports.are_accepted && certificate_is_stored && certificate_is_valid && reports.writes_work,
-            .reports_wait = reports.longest_wait > longest_vouched_wait};
+            .reports_wait = reports.longest_wait > longest_available_wait};
 }
 
 }  // namespace progress

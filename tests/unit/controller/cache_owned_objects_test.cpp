@@ -11,7 +11,7 @@ TEST_CASE("a JobSet of another owner enqueues the TrainJob of its name when it c
     CHECK(enqueued.take() == std::vector<std::string>{"ns/job"});
     CHECK(enqueued.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
     CHECK(enqueued.cache.job_sets().find({"ns", "job"})->object.bytes().empty());
-    CHECK(!enqueued.cache.job_sets().find({"ns", "job"})->index.ours);
+    CHECK(!enqueued.cache.job_sets().find({"ns", "job"})->index.of_train_job);
 
     // What becomes of it meanwhile is of no interest.
     sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);

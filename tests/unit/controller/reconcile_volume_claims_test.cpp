@@ -78,19 +78,19 @@ TEST_CASE(
     for (const bool after_a_change : {false, true}) {
         INFO(after_a_change);
         WithClaims life;
-        Json theirs = life.job_set();
-        theirs["metadata"]["annotations"].erase(api::applied_hash_annotation);
-        theirs["spec"]["suspend"] = false;
+        Json foreign = life.job_set();
+        foreign["metadata"]["annotations"].erase(api::applied_hash_annotation);
+        foreign["spec"]["suspend"] = false;
         life.server.erase(job_sets, key);
-        life.server.put(job_sets, theirs);
+        life.server.put(job_sets, foreign);
         // It suspends what runs by an apply under our name.
-        theirs["spec"] = Json::object({{"suspend", true}});
-        life.server.apply(job_sets, theirs);
+        foreign["spec"] = Json::object({{"suspend", true}});
+        life.server.apply(job_sets, foreign);
         if (after_a_change) {
             life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
             life.reconcile();
             CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
-            CHECK(api::is_applied_by_us(life.job_set()));
+            CHECK(api::is_applied_here(life.job_set()));
         }
         life.ask_for_more();
         life.reconcile();

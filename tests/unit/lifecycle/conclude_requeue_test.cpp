@@ -69,7 +69,8 @@ TEST_CASE("the deadline requeues the job, at least a second ahead and within a d
     CHECK(conclude_after(with_deadline(suspended()), 10s).requeue_after == std::nullopt);
 }
 
-TEST_CASE("a reconcile is settled if the writes that it has made leave nothing to do", "[conclude]") {
+TEST_CASE("a reconcile needs no further one if the writes that it has made leave nothing to do",
+          "[conclude]") {
     const Outcome written = {.job_set_written = true};
     const auto with_ttl = [](Observed observed) {
         observed.ttl = 60;
@@ -103,9 +104,9 @@ TEST_CASE("a reconcile is settled if the writes that it has made leave nothing t
     for (const Row& row : rows) {
         INFO(row.name);
         const Conclusion conclusion = conclude_after(row.observed, 30s, row.outcome);
-        CHECK(conclusion.settled == row.want);
-        CHECK_FALSE(
-            after_failed_status_write(conclusion, row.observed, lost_connection, start + 30s).settled);
+        CHECK(conclusion.own_writes_need_no_reconcile == row.want);
+        CHECK_FALSE(after_failed_status_write(conclusion, row.observed, lost_connection, start + 30s)
+                        .own_writes_need_no_reconcile);
     }
 }
 

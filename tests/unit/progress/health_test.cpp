@@ -26,12 +26,12 @@ TEST_CASE("a replica is ready with a valid certificate and an API server that an
     CHECK(Health{}.not_ready(1h).size() == 3);
 }
 
-TEST_CASE("a replica vouches while it accepts reports and can store them", "[health]") {
-    CHECK(good.lease_state(flowing).vouches);
-    CHECK_FALSE(good.lease_state({.are_accepted = false, .writes_work = true}).vouches);
-    CHECK_FALSE(good.lease_state({.are_accepted = true, .writes_work = false}).vouches);
-    CHECK_FALSE(Health{.certificate_is_valid = true}.lease_state(flowing).vouches);
-    CHECK_FALSE(Health{.certificate_is_stored = true}.lease_state(flowing).vouches);
+TEST_CASE("a replica is available while it accepts reports and can store them", "[health]") {
+    CHECK(good.lease_state(flowing).available);
+    CHECK_FALSE(good.lease_state({.are_accepted = false, .writes_work = true}).available);
+    CHECK_FALSE(good.lease_state({.are_accepted = true, .writes_work = false}).available);
+    CHECK_FALSE(Health{.certificate_is_valid = true}.lease_state(flowing).available);
+    CHECK_FALSE(Health{.certificate_is_stored = true}.lease_state(flowing).available);
 }
 
 TEST_CASE("reports may wait for a minute before the Lease shows it", "[health]") {
@@ -40,7 +40,7 @@ TEST_CASE("reports may wait for a minute before the Lease shows it", "[health]")
     CHECK_FALSE(good.lease_state(reports).reports_wait);
     reports.longest_wait = 60s + 1ms;
     CHECK(good.lease_state(reports).reports_wait);
-    CHECK(good.lease_state(reports).vouches);
+    CHECK(good.lease_state(reports).available);
 }
 
 TEST_CASE("the silence of the API server counts from its last answer", "[health]") {

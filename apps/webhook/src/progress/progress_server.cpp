@@ -163,12 +163,15 @@ net::Task<> ProgressServer::Impl::watch() {
     while (!has_failed_) co_await net::sleep_for(1s);
 }
 
-// This replica vouches for availability while it accepts reports and can store them.
-progress::LeaseKeeper::State ProgressServer::Impl::lease_state() {
-    return {
-        .available = renews_ && certificate_.is_stored() && certificate_.is_valid() && writer_->writes_work(),
-        .reports_wait =
-            schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_available_wait};
+progress::Health ProgressServer::Impl::health() const {
+    return {.certificate_is_stored = certificate_.is_stored(),
+            .certificate_is_valid = certificate_.is_valid()};
+}
+
+progress::LeaseKeeper::State ProgressServer::Impl::lease_state() const {
+    return health().lease_state({.are_accepted = renews_,
+                                 .writes_work = writer_->writes_work(),
+                                 .longest_wait = schedule_.longest_wait(progress::moment_of(*clock_))});
 }
 
 net::Task<> ProgressServer::Impl::show_gauges() {

@@ -330,7 +330,7 @@ void Cache::enqueue_jobs_without_job_set(const std::string& partition) {
     });
 }
 
-// Enqueues suspended TrainJobs only, since only their objects are created again. Queues hold thousands of
+// Enqueues suspended TrainJobs only: the object is not created again for others. Queues hold thousands of
 // TrainJobs back that need no such object, and lists of the kind come when an API server has restarted and is
 // busy. If the runtime is unknown, the reconcile decides.
 void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& partition) {

@@ -18,8 +18,8 @@ RuntimeSource runtime_source(const Observed& observed);
 enum class SnapshotState {
     absent,
     foreign,  ///< it has another owner, mostly an earlier TrainJob of that name
-    broken,   ///< of the TrainJob, but it holds no runtime, or not the one that the TrainJob names
-    differs,  ///< readable, but not what would be stored now; also if there is no live runtime
+    broken,   ///< the TrainJob's, but it holds no runtime, or not the one that the TrainJob names
+    differs,  ///< readable, but not what would be stored now (also: no live runtime to compare with)
     same
 };
 

@@ -40,7 +40,7 @@ struct Health {
         bool writes_work = false;                   ///< as of StatusWriter
         std::chrono::milliseconds longest_wait{0};  ///< of a report for its write
     };
-    /// Returns whether the replica vouches for availability: while it accepts reports and can store them.
+    /// Returns whether the replica is available: while it accepts reports and can store them.
     LeaseKeeper::State lease_state(const Reports& reports) const;
 };
 

@@ -14,9 +14,10 @@ api::Json with_live_defaults(api::Json wanted, const api::Json& live);
 /// it includes fields of other managers.
 api::Json with_live_template(const api::Json& wanted, const api::Json& live);
 
-/// Returns the same for an apply: of the immutable part, only the fields of our last apply, by the
-/// managedFields of `live`. With more we would own JobSet's defaults, and a later apply without them, such as
-/// one of another release, would remove them, which JobSet refuses. With fewer fields the same would happen.
+/// Returns the same for an apply: of the immutable part, only the fields of this controller's last apply, by
+/// the managedFields of `live`. With more fields the controller would own JobSet's defaults, and a later
+/// apply without them, such as one of another release, would remove them, which JobSet refuses. With fewer
+/// fields the same would happen.
 /// `built`: the JobSet as it is built.
 api::Json with_applied_template(const api::Json& wanted, const api::Json& built, const api::Json& live);
 

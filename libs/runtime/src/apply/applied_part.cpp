@@ -11,8 +11,8 @@ namespace {
 
 using api::Json;
 
-// Returns our entry of managedFields with the same API version as this release, which is a separate owner to
-// the API server; nullptr: none.
+// Returns this controller's entry of managedFields with the API version of this release, which is a separate
+// owner to the API server; nullptr: none.
 const Json* fields_of_own_apply(const Json& live) {
     for (const Json& entry : live["metadata"]["managedFields"].items())
         if (entry["manager"].as_string() == api::field_manager && entry["operation"].as_string() == "Apply" &&
@@ -67,8 +67,8 @@ private:
 
 // Returns the part of `live` that `fields` (FieldsV1) names.
 Json part_of(const Json& fields, const Json& live, const Json& built) {
-    // The fields do not name its content: it is a scalar, or atomic, or an object that we left empty, which
-    // others may have filled.
+    // The fields do not name its content: it is a scalar, or atomic, or an object that was applied empty,
+    // which others may have filled.
     if (fields.empty()) return built.is_object() && built.empty() ? built : live;
     if (live.is_object()) {
         Json::Object::Members kept;
