@@ -1,5 +1,5 @@
 """Checks the words of the tree. Software is no person, so the words for persons are not used for it. What has a name in Kubernetes,
-controller-runtime or client-go has that name: docs/glossary.md. Names in code count as well: each of their parts is a word."""
+controller-runtime or client-go has that name: docs/design/README.md. Names in code count as well: each of their parts is a word."""
 
 import pathlib
 import re
