@@ -2,7 +2,7 @@
 #include <array>
 #include <chrono>
 
-#include "lifecycle/measurements.hpp"
+#include "controller/reconcile/measurement_metrics.hpp"
 #include "net/process/metrics.hpp"
 
 namespace controller {
@@ -23,8 +23,6 @@ public:
     void count_deferred() { deferred_.add(); }
 
 private:
-    void count_measurements(const lifecycle::Measurements& made);
-
     net::Counter done_;
     net::Counter failed_;
     net::Counter exceptions_;
@@ -33,18 +31,7 @@ private:
     net::Counter retry_after_;
     net::Counter after_exception_;
     net::Counter deferred_;
-    std::array<net::Counter, 5> ends_;           // by lifecycle::End
-    std::array<net::Counter, 2> ttl_deletions_;  // by lifecycle::TtlFrom
-    std::array<net::Counter, 2> ttl_held_;       // by lifecycle::TtlHeld
-    std::array<net::Counter, 2> restarts_;       // those that count, and the others
-    std::array<net::Histogram, 5> run_;          // by lifecycle::End
-    net::Counter clean_up_failures_;
-    net::Counter lease_ahead_;
-    net::Histogram to_job_set_;
-    net::Histogram to_terminal_;
-    net::Histogram deadline_late_;
-    net::Histogram ttl_late_;
-    net::Histogram wait_;
+    MeasurementMetrics measurements_;
 };
 
 /// Adds signalbox_train_jobs by state, and the sizes of the stores. The cache must outlive the last
