@@ -195,10 +195,9 @@ std::vector<Scenario> suspending() {
           {10s, hold(train_jobs)},
           {20s, remove_job("Background")},
           {30s, change_job(R"({"spec":{"suspend":false}})")}},
-         // No reconciler read it in time, or each attempt failed until then.
+         // No reconciler read it in time.
          {"+JobsCreationSucceeded +Suspended (deleted); suspended; snapshot; 0 active",
           "+Suspended (deleted); suspended; snapshot; 0 active",
-          "+Suspended ?JobsBuildRetrying (deleted); no JobSet; snapshot; 0 active",
           "+Suspended (deleted); no JobSet; snapshot; 0 active",
           "+Suspended (deleted); no JobSet; no snapshot; 0 active",
           "no conditions (deleted); no JobSet; no snapshot; 0 active"},

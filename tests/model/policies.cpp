@@ -221,7 +221,8 @@ std::vector<Scenario> failures() {
               {40s, once_suspended(change_job(R"({"spec":{"suspend":false}})"))}},
              // A reconciler that was down let it go on.
              {resumed_and_running,
-              "+JobsCreationSucceeded +Suspended +AllJobsCompleted; finished; snapshot; 0 active"},
+              "+JobsCreationSucceeded +Suspended +AllJobsCompleted; finished; snapshot; 0 active",
+              resumed_and_completed},
              {"JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended", "TrainJobRestarted",
               "WaitingForDeletion"},
              900s,
