@@ -210,4 +210,21 @@ api::Result<net::Output> check(const CheckSettings& settings) {
     return output;
 }
 
+Command check_command() {
+    static constexpr Example examples[] = {
+        {"check -f job.yaml -f runtime.yaml", "Checks a TrainJob and its runtime."},
+        {"check -f new.yaml --before job.yaml", "Checks new.yaml as an update of job.yaml."},
+        {"check -k overlays/team -o summary", "Checks what kustomize builds, with a line for each object."},
+    };
+    return {.name = "check",
+            .about = "print what admission would answer to objects in files, without a cluster",
+            .help =
+                "Prints what admission would answer to the TrainJobs and runtimes in files, by the other "
+                "objects in them, without a cluster. Exit status: 0; 1 if something would be refused; 2 on "
+                "bad usage or input that cannot be read.",
+            .examples = examples,
+            .run = run_with<CheckSettings, check>,
+            .options = options_of<CheckSettings>};
+}
+
 }  // namespace cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "net/process/options.hpp"
+#include "net/process/run_main.hpp"
 
 namespace cli {
 
@@ -16,13 +17,30 @@ struct Example {
 /// A command of `kubectl trainjob`.
 struct Command {
     std::string_view name;
-    const char* argument;  ///< placeholder of its positional arguments; empty: none
-    const char* about;     ///< a line for the list of commands
+    const char* argument = "";  ///< placeholder of its positional arguments; empty: none
+    const char* about;          ///< a line for the list of commands
     const char* help;
     std::span<const Example> examples;
     int (*run)(net::Options& options, int argc, const char* const* argv);
     std::vector<net::Options::Described> (*options)();
 };
+
+/// Command::run of a command: reads its options by add_options(), and calls its function.
+template <class Settings, api::Result<net::Output> (*body)(const Settings&)>
+int run_with(net::Options& options, int argc, const char* const* argv) {
+    Settings settings;
+    add_options(options, settings);
+    return net::run_command(options, argc, argv, [&] { return body(settings); });
+}
+
+/// Command::options of a command with these settings.
+template <class Settings>
+std::vector<net::Options::Described> options_of() {
+    Settings settings;
+    net::Options options("", "", "");
+    add_options(options, settings);
+    return options.described();
+}
 
 /// Returns the command of that name; nullptr if there is none.
 const Command* find_command(std::span<const Command> commands, std::string_view name);

@@ -111,4 +111,23 @@ api::Result<net::Output> explain(const ExplainSettings& settings) {
                         [&](Session& session) { return explain_job(session, settings); });
 }
 
+Command explain_command() {
+    static constexpr Example examples[] = {
+        {"explain night", "Shows the state of the TrainJob night of your namespace."},
+        {"explain team/night --watch", "Shows it again whenever something has changed."},
+    };
+    return {.name = "explain",
+            .argument = "NAMESPACE/NAME",
+            .about = "show the state of a TrainJob and its cause",
+            .help =
+                "Shows the state of a TrainJob and its cause on one screen, with its deadline and time to "
+                "live, what has changed of its runtime since, its JobSet, its Pods and what is wrong with "
+                "them, the latest events. It reads with the permissions of the kubeconfig, and changes "
+                "nothing. Exit status: 0; 1 if the TrainJob cannot be read; 2 on bad usage and for a "
+                "kubeconfig that cannot be used.",
+            .examples = examples,
+            .run = run_with<ExplainSettings, explain>,
+            .options = options_of<ExplainSettings>};
+}
+
 }  // namespace cli

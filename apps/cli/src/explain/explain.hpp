@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cluster/cluster.hpp"
+#include "command/command.hpp"
 #include "net/process/run_main.hpp"
 
 /// `kubectl trainjob explain`: describes one TrainJob of a cluster, with the permissions of the kubeconfig's
@@ -28,5 +29,6 @@ void add_options(net::Options& options, ExplainSettings& settings);
 /// be read, for example because there is none. Fails on an invalid name and on a kubeconfig that cannot be
 /// used.
 api::Result<net::Output> explain(const ExplainSettings& settings);
+Command explain_command();
 
 }  // namespace cli

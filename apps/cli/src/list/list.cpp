@@ -72,4 +72,24 @@ api::Result<net::Output> list(const ListSettings& settings) {
     });
 }
 
+Command list_command() {
+    static constexpr Example examples[] = {
+        {"list", "Lists the TrainJobs of your namespace."},
+        {"list -A -l team=vision --watch",
+         "Lists those with a label in all namespaces, and keeps the list up to date."},
+        {"list -o json", "Prints the list for programs."},
+    };
+    return {.name = "list",
+            .about = "list TrainJobs with state, progress, nodes, GPUs and times",
+            .help =
+                "Lists the TrainJobs of a namespace or of all: the state, the progress and the time left "
+                "that the training code has reported, nodes that are ready of those wanted, GPUs, age, what "
+                "is left of the deadline and until it is deleted, and the queue. It needs the role view, and "
+                "changes nothing. Exit status: 0; 1 if the TrainJobs cannot be read; 2 on bad usage and for "
+                "a kubeconfig that cannot be used.",
+            .examples = examples,
+            .run = run_with<ListSettings, list>,
+            .options = options_of<ListSettings>};
+}
+
 }  // namespace cli

@@ -269,4 +269,22 @@ api::Result<net::Output> logs(const LogsSettings& settings) {
     return with_cluster(settings.cluster, "logs", [&](Session& session) { return show(session, settings); });
 }
 
+Command logs_command() {
+    static constexpr Example examples[] = {
+        {"logs night --follow", "Prints the output of all Pods of the TrainJob night as it comes."},
+        {"logs night --node 0 --tail 100", "Prints the last hundred lines of its first node."},
+    };
+    return {.name = "logs",
+            .argument = "NAMESPACE/NAME",
+            .about = "print the output of all Pods of a TrainJob",
+            .help =
+                "Prints the output of all Pods of a TrainJob, with lines of several Pods in the order of "
+                "their time, each behind the name of its Pod. It needs the role view. Exit status: 0; 1 if "
+                "there is no Pod, or if the output of one cannot be read; 2 on bad usage and for a "
+                "kubeconfig that cannot be used.",
+            .examples = examples,
+            .run = run_with<LogsSettings, logs>,
+            .options = options_of<LogsSettings>};
+}
+
 }  // namespace cli

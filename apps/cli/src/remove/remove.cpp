@@ -78,4 +78,20 @@ api::Result<net::Output> delete_ended(const DeleteSettings& settings) {
                         [&](Session& session) { return remove_in(session, settings); });
 }
 
+Command delete_command() {
+    static constexpr Example examples[] = {
+        {"delete --ended --older-than 7d --dry-run", "Lists the TrainJobs that ended a week ago or earlier."},
+        {"delete --ended --older-than 7d", "Deletes them."},
+    };
+    return {.name = "delete",
+            .about = "delete TrainJobs that have ended",
+            .help =
+                "Deletes TrainJobs that are complete or have failed, with all that belongs to them, and "
+                "prints a line for each. It needs the role edit. Exit status: 0; 1 if one of them could not "
+                "be deleted; 2 on bad usage and for a kubeconfig that cannot be used.",
+            .examples = examples,
+            .run = run_with<DeleteSettings, delete_ended>,
+            .options = options_of<DeleteSettings>};
+}
+
 }  // namespace cli

@@ -1,5 +1,6 @@
 #pragma once
 #include "cluster/cluster.hpp"
+#include "command/command.hpp"
 #include "job/brief.hpp"
 #include "net/process/run_main.hpp"
 
@@ -27,6 +28,7 @@ void add_options(net::Options& options, DeleteSettings& settings);
 
 /// Prints a line for each TrainJob. Status 1 if one could not be deleted.
 api::Result<net::Output> delete_ended(const DeleteSettings& settings);
+Command delete_command();
 
 /// Returns whether the TrainJob has ended at least that long ago.
 bool has_ended_before(const Brief& job, Age age, api::Time now);

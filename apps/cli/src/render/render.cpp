@@ -179,4 +179,21 @@ api::Result<net::Output> render(const RenderSettings& settings) {
     return output;
 }
 
+Command render_command() {
+    static constexpr Example examples[] = {
+        {"render -f job.yaml -f runtime.yaml", "Prints the objects that the TrainJob would become."},
+        {"render -f job.yaml -f runtime.yaml --diff new.yaml", "Prints what new.yaml would change of them."},
+        {"render -k overlays/team", "Prints the objects for the TrainJobs that kustomize builds."},
+    };
+    return {.name = "render",
+            .about = "print what would be applied for TrainJobs in files, without a cluster",
+            .help =
+                "Prints what would be applied for the TrainJobs in some files, by the runtimes in them and "
+                "what else is there, without a cluster. Values of Secrets are not shown. Exit status: 0; 1 "
+                "if a TrainJob would not be built; 2 on bad usage or input that cannot be read.",
+            .examples = examples,
+            .run = run_with<RenderSettings, render>,
+            .options = options_of<RenderSettings>};
+}
+
 }  // namespace cli

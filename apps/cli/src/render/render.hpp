@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/json.hpp"
+#include "command/command.hpp"
 #include "controller/build_settings.hpp"
 #include "net/process/run_main.hpp"
 #include "offline/documents.hpp"
@@ -35,5 +36,6 @@ void add_options(net::Options& options, RenderSettings& settings);
 /// Returns status 1 if a TrainJob cannot be stored or built. Fails on unreadable input and on options that
 /// exclude each other.
 api::Result<net::Output> render(const RenderSettings& settings);
+Command render_command();
 
 }  // namespace cli

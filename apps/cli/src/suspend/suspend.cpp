@@ -81,4 +81,39 @@ void add_options(net::Options& options, ResumeSettings& settings) { add_all(opti
 api::Result<net::Output> suspend(const SuspendSettings& settings) { return run(settings, true); }
 api::Result<net::Output> resume(const ResumeSettings& settings) { return run(settings, false); }
 
+Command resume_command() {
+    static constexpr Example examples[] = {
+        {"resume night", "Resumes the TrainJob night of your namespace."},
+        {"resume -l team=vision", "Resumes those with a label."},
+    };
+    return {.name = "resume",
+            .argument = "NAME...",
+            .about = "resume TrainJobs",
+            .help =
+                "Resumes TrainJobs: sets spec.suspend to false. Those that have ended stay as they are, and "
+                "those in a queue of Kueue are refused. It needs the role edit. Exit status: 0; 1 if one of "
+                "them was not resumed; 2 on bad usage and for a kubeconfig that cannot be used.",
+            .examples = examples,
+            .run = run_with<ResumeSettings, resume>,
+            .options = options_of<ResumeSettings>};
+}
+
+Command suspend_command() {
+    static constexpr Example examples[] = {
+        {"suspend night", "Suspends the TrainJob night of your namespace."},
+        {"suspend --all", "Suspends all of your namespace."},
+    };
+    return {.name = "suspend",
+            .argument = "NAME...",
+            .about = "suspend TrainJobs",
+            .help =
+                "Suspends TrainJobs: sets spec.suspend to true, which removes their Pods. Those that have "
+                "ended stay as they are, and those in a queue of Kueue are refused. It needs the role edit. "
+                "Exit status: 0; 1 if one of them was not suspended; 2 on bad usage and for a kubeconfig "
+                "that cannot be used.",
+            .examples = examples,
+            .run = run_with<SuspendSettings, suspend>,
+            .options = options_of<SuspendSettings>};
+}
+
 }  // namespace cli

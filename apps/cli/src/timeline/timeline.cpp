@@ -99,4 +99,23 @@ api::Result<net::Output> timeline(const TimelineSettings& settings) {
                         [&](Session& session) { return show(session, settings); });
 }
 
+Command timeline_command() {
+    static constexpr Example examples[] = {
+        {"timeline night", "Shows what happened to the TrainJob night when."},
+        {"timeline night --svg night.svg", "Draws it as a picture, too."},
+    };
+    return {.name = "timeline",
+            .argument = "NAMESPACE/NAME",
+            .about = "show what happened to a TrainJob when, and where time was lost",
+            .help =
+                "Shows as bars how long a TrainJob was suspended or queued, how long the creation of its "
+                "Pods, their scheduling, image pulls and start have taken, and how long it runs; and the "
+                "same of each Pod. A stage before running that takes a minute and a tenth of all the time is "
+                "marked. It needs the role view. Exit status: 0; 1 if the TrainJob cannot be read; 2 on bad "
+                "usage and for a kubeconfig that cannot be used.",
+            .examples = examples,
+            .run = run_with<TimelineSettings, timeline>,
+            .options = options_of<TimelineSettings>};
+}
+
 }  // namespace cli

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cluster/cluster.hpp"
+#include "command/command.hpp"
 #include "net/process/run_main.hpp"
 
 /// `kubectl trainjob timeline`: the stages of a TrainJob, and lost time.
@@ -18,5 +19,6 @@ void add_options(net::Options& options, TimelineSettings& settings);
 
 /// Status 1 if the TrainJob cannot be read, or the picture cannot be written.
 api::Result<net::Output> timeline(const TimelineSettings& settings);
+Command timeline_command();
 
 }  // namespace cli

@@ -159,4 +159,23 @@ api::Result<net::Output> wait_for(const WaitSettings& settings) {
                         [&](Session& session) { return wait_in(session, settings); });
 }
 
+Command wait_command() {
+    static constexpr Example examples[] = {
+        {"wait night", "Waits until the TrainJob night is complete; status 3 if it fails."},
+        {"wait night --for=running --timeout=10m",
+         "Waits until it runs, for ten minutes; status 5 if it does not."},
+    };
+    return {.name = "wait",
+            .argument = "NAME...",
+            .about = "wait until TrainJobs run, are suspended, complete or fail",
+            .help =
+                "Waits until all of some TrainJobs are complete, or have failed, or run, or are suspended, "
+                "and prints a line for each. Exit status: 0 if all are as --for says; 3 if one has ended in "
+                "another way; 4 if one was deleted; 5 after --timeout; 1 if they cannot be read; 2 on bad "
+                "usage and for a kubeconfig that cannot be used.",
+            .examples = examples,
+            .run = run_with<WaitSettings, wait_for>,
+            .options = options_of<WaitSettings>};
+}
+
 }  // namespace cli

@@ -1,4 +1,5 @@
 #pragma once
+#include "command/command.hpp"
 #include "job/targets.hpp"
 #include "net/process/run_main.hpp"
 
@@ -24,6 +25,7 @@ void add_options(net::Options& options, WaitSettings& settings);
 /// Prints a line for each TrainJob as soon as its outcome is certain. The status is the highest Outcome; 1 if
 /// they cannot be read.
 api::Result<net::Output> wait_for(const WaitSettings& settings);
+Command wait_command();
 
 /// Returns the outcome of the wait for one TrainJob.
 Outcome outcome_of(Goal goal, const Brief& job);
