@@ -11,18 +11,24 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "libs/runtime"
 TESTS = ROOT / "tests/unit/runtime"
+# Names of frameworks and of kinds that belong to plugins, and are not those of policies.
+NO_POLICIES = ("torchtune", "podgroups?")
 # The plugin of the guide: tests build it, and no list of the tree has it.
 EXAMPLE = ROOT / "tests/unit/support/cases/relay.cpp"
-# Their names belong to libs/runtime/src/plugins and the order of the pipeline. Comments may give examples.
-NAMES = "(?:mpi|torch|torchtune|jax|xgboost|flux|coscheduling|volcano|yunikorn|podgroups?)"
-FRAMEWORKS = re.compile(rf'"(?:[^"\\]|\\.)*\b{NAMES}\b[^"]*"', re.IGNORECASE)
 INCLUDES = re.compile(r'#\s*include\s+"plugins/[^"]*"')
-# In build files a name may be a part of a variable.
-IN_BUILD_FILES = re.compile(rf"(?<![a-z]){NAMES}(?![a-z])", re.IGNORECASE)
 
 
 def read(path):
     return path.read_text(encoding="utf-8")
+
+
+def names():
+    """Returns a pattern of the names of frameworks and of kinds of gangs, which no other code knows.
+
+    They are the members of the plugins' policies. The names of plugins without a policy, such as status, are ordinary words."""
+    sources = map(read, sorted((RUNTIME / "src/plugins").glob("*/*.cpp")))
+    members = [member for source in sources for member in re.findall(r'\.member = "(\w+)"', source)]
+    return "|".join([*members, *NO_POLICIES])
 
 
 def plugins():
@@ -51,6 +57,12 @@ def rows_of_guide():
 def blocks_of_guide():
     """Returns the C++ blocks of the guide."""
     return re.findall(r"^```cpp\n(.*?)^```$", read(ROOT / "docs/plugins.md"), re.MULTILINE | re.DOTALL)
+
+
+# Comments may give examples.
+FRAMEWORKS = re.compile(rf'"(?:[^"\\]|\\.)*\b(?:{names()})\b[^"]*"', re.IGNORECASE)
+# In build files a name may be a part of a variable.
+IN_BUILD_FILES = re.compile(rf"(?<![a-z])(?:{names()})(?![a-z])", re.IGNORECASE)
 
 
 def offences_of_code(text):
