@@ -5,11 +5,14 @@
 #include <limits>
 #include <set>
 
+#include "runtime/plugin.hpp"
+
 namespace {
 
 using api::Json;
 
-// Members without which nothing is built, members that a build reads, and all others.
+// Members without which nothing is built. Members that a build reads are `important` and those of plugins'
+// policies.
 const std::set<std::string_view> structural = {
     "containers", "replicatedJobs", "runtimePatches",      "spec",
     "template",   "trainer",        "trainingRuntimeSpec", "mlPolicy"};
@@ -17,22 +20,18 @@ const std::set<std::string_view> important = {"args",
                                               "claims",
                                               "command",
                                               "containers",
-                                              "coscheduling",
                                               "dataset",
                                               "dependsOn",
                                               "env",
                                               "envInjection",
-                                              "flux",
                                               "image",
                                               "initContainers",
                                               "initializer",
-                                              "jax",
                                               "labels",
                                               "limits",
                                               "metadata",
                                               "mlPolicy",
                                               "model",
-                                              "mpi",
                                               "name",
                                               "network",
                                               "networkTopology",
@@ -53,16 +52,12 @@ const std::set<std::string_view> important = {"args",
                                               "startupPolicy",
                                               "targets",
                                               "template",
-                                              "torch",
                                               "trainer",
                                               "trainingRuntimeSpec",
                                               "value",
                                               "valueFrom",
-                                              "volcano",
                                               "volumeMounts",
-                                              "volumes",
-                                              "xgboost",
-                                              "yunikorn"};
+                                              "volumes"};
 
 constexpr auto names =
     std::to_array<std::string_view>({"node", "node", "node", "node", "dataset-initializer",
@@ -85,6 +80,17 @@ constexpr auto quantities =
                                      "99999999999999999999E", "1n", "+.5"});
 
 constexpr std::string_view ancestor = "trainer.kubeflow.org/trainjob-ancestor-step";
+
+// Returns whether a plugin has a policy of this name.
+bool is_policy(std::string_view name) {
+    static const auto policies = [] {
+        std::set<std::string_view> members;
+        for (const auto& plugin : runtime::default_pipeline())
+            if (const runtime::Policy* policy = plugin->policy()) members.insert(policy->member);
+        return members;
+    }();
+    return policies.contains(name);
+}
 
 const auto& one_of(const auto& values, std::uint64_t number) { return values[number % values.size()]; }
 
@@ -119,7 +125,7 @@ Json SchemaValues::object(const Json& schema, int depth) {
     Json::Object::Members members;
     const auto& required = schema["required"].items();
     const auto chance = [](std::string_view name) {
-        return structural.contains(name) ? 92u : important.contains(name) ? 35u : 4u;
+        return structural.contains(name) ? 92u : important.contains(name) || is_policy(name) ? 35u : 4u;
     };
     for (const auto& [name, member] : schema["properties"].members()) {
         const bool needed = std::find(required.begin(), required.end(), Json(name)) != required.end();
