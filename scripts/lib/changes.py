@@ -46,6 +46,7 @@ PLACES = [
     (r"scripts/(release|dashboard-pictures|incident-pictures|lib/(overlays|panels|incidents)\.py)", r"guard\.|cluster\.manifests"),
     (r"scripts/generate-crds", r"guard\.|cluster\.admission"),
     (r"scripts/lib/(gate|changes)", r"bed\.gate"),
+    (r"scripts/test-long", r"bed\.gate|guard\."),
     (r"scripts/cluster", r"cluster\.|bed$"),
     (r"docs/design/admission\.md", r"unit\.runtime|guard\.|cluster\.docs"),
     (r"docs/webhook-limits\.md", r"unit\.webhook_app|guard\.|programs\.limits|cluster\.docs"),

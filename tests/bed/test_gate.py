@@ -99,6 +99,8 @@ def long_run():
 
 @pytest.mark.parametrize("part, texts, want", [
     ("versions", ["9 passed in 1s\n1 failed, 7 passed in 2s\n1000 passed in 3s\n"], "1,016 passed, 1 failed"),
+    # The output of a failed test is not its session's summary.
+    ("versions", ["E  assert '3 passed' in text\n=== 1 failed, 7 passed, 2 deselected in 62.01s (0:01:02) ===\n"], "1 failed, 7 passed"),
     ("sanitized", ["9 passed in 1s\n", "7 passed in 2s\n"], "16 passed"),
     ("seeds", ["10 runs, 0 wrong\n20 runs, 0 wrong\n", "20 runs, 1 wrong\n"], "40 runs, 1 wrong"),
     ("reproduce", ["the same programs\n"], "1 same"),
@@ -112,7 +114,7 @@ def test_the_long_run_adds_up_the_numbers_of_its_steps(long_run, part, texts, wa
 
 def test_the_long_run_goes_on_after_a_step_that_fails_and_names_it(long_run, monkeypatch, tmp_path):
     monkeypatch.setattr(long_run, "ROOT", tmp_path)
-    part = long_run.Part("any", [("crashes", "echo 2 passed; exit 139"), ("passes", "echo 3 passed")], long_run.PYTEST)
+    part = long_run.Part("any", [("crashes", "echo 2 passed in 1s; exit 139"), ("passes", "echo 3 passed in 1s")], long_run.PYTEST)
     line = long_run.run_part("any", part, tmp_path, {})
     assert line.startswith("FAILED in step crashes with exit status 139, see any.crashes.log: 5 passed, ")
 

@@ -26,8 +26,11 @@ def names():
     """Returns a pattern of the names of frameworks and of kinds of gangs, which no other code knows.
 
     They are the members of the plugins' policies. The names of plugins without a policy, such as status, are ordinary words."""
-    sources = map(read, sorted((RUNTIME / "src/plugins").glob("*/*.cpp")))
+    sources = [read(path) for path in sorted((RUNTIME / "src/plugins").glob("*/*.cpp"))]
     members = [member for source in sources for member in re.findall(r'\.member = "(\w+)"', source)]
+    policies = sum(source.count("const Policy* policy() const override") for source in sources)
+    if len(members) != policies:
+        sys.exit(f"guard.plugins: {policies} plugins have a policy, but {len(members)} policies name their .member in a literal")
     return "|".join([*members, *NO_POLICIES])
 
 

@@ -327,10 +327,11 @@ void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, co
         if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");
         if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
-        // It may finish while the DELETE is on its way.
+        // That of an ended job may finish while the DELETE is on its way. That of another job is deleted with
+        // a precondition that excludes this.
         const auto finished = finished_since_.find(was.meta.uid);
-        if (was.finished && (finished == finished_since_.end() || finished->second < meant_.looked))
-            complain("the finished " + name + " was deleted");
+        const bool finished_late = finished != finished_since_.end() && finished->second >= meant_.looked;
+        if (was.finished && !(ended && finished_late)) complain("the finished " + name + " was deleted");
         if (job && !ended && was.suspend && was.restarts != job->restarts)
             complain(name + " was deleted with restarts that the status does not tell");
         if (job && !ended) check_recreation(before, *job);

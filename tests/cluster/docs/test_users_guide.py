@@ -47,20 +47,22 @@ def test_a_train_job_with_a_deadline_is_created_and_runs(signalbox, kubectl, res
 
 def test_after_the_deadline_the_guides_query_prints_the_failed_condition(signalbox, kubectl, rest):
     keep_pods_running(rest)
-    kubectl("apply", "-f", "-", input=manifest(deadline=2))
+    kubectl("apply", "-f", "-", input=manifest(deadline=8))
+    wait_for("its pod", lambda: pods(rest))
     wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
     printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
     failed = next(c for c in parse_all(printed) if c["type"] == "Failed")
     assert (failed["reason"], failed["message"]) == (
-        "DeadlineExceeded", "TrainJob exceeded its active deadline of 2s: spec.activeDeadlineSeconds")
+        "DeadlineExceeded", "TrainJob exceeded its active deadline of 8s: spec.activeDeadlineSeconds")
     wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not pods(rest))
 
 
 def test_with_created_on_failure_the_failed_condition_is_the_only_true_one(signalbox, kubectl, rest):
     keep_pods_running(rest)
     with signalbox.reconfigured("--created-condition=on-failure"):
-        kubectl("apply", "-f", "-", input=manifest(deadline=2))
+        kubectl("apply", "-f", "-", input=manifest(deadline=8))
+        wait_for("its pod", lambda: pods(rest))
         wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
     printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)

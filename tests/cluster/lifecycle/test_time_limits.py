@@ -35,6 +35,7 @@ def test_a_deadline_ends_the_job_and_its_pods_and_a_restart_does_not_move_it(sig
 def test_suspension_stops_the_deadline_and_each_resume_starts_a_full_period(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("paused", seconds="never", activeDeadlineSeconds=10, suspend=True))
+    rest.create(train_job("held", seconds="never", activeDeadlineSeconds=3, suspend=True))
     until(rest, "paused", "Suspended")
     resume(rest, "paused")
     until_runs(rest, "paused")
@@ -45,6 +46,7 @@ def test_suspension_stops_the_deadline_and_each_resume_starts_a_full_period(sign
     job = until(rest, "paused", "Failed", "DeadlineExceeded")
     assert conditions(job)["Suspended"]["reason"] == "Resumed"
     assert since(job, "Failed") - since(job, "Suspended") >= 10
+    assert "Failed" not in conditions(rest.get("trainjobs", "held"))
 
 
 def test_a_deadline_that_passed_while_no_reconciler_ran_is_acted_on_at_once_and_needs_no_runtime(signalbox, rest):

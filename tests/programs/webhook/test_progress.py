@@ -208,9 +208,9 @@ def test_one_address_gets_so_many_new_connections(tmp_path):
         with contextlib.ExitStack() as kept:
             plain = [kept.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=5)) for _ in range(60)]
             wait_for("the refusals", lambda: sum(map(is_closed, plain)) >= 5)
-            # The server counts one before it closes the connection.
+            # The server counts one before it closes the connection. After some seconds it closes the others, too, for want of a handshake.
             wait_for("as many counted as closed", lambda: server.metric(
-                'signalbox_progress_limited_total{limit="connections"}') == sum(map(is_closed, plain)), interval=0.02)
+                'signalbox_progress_limited_total{limit="connections"}') == sum(map(is_closed, plain)) < 60, interval=0.02)
 
 
 def is_closed(connection):

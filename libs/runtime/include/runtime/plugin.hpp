@@ -98,7 +98,7 @@ public:
     /// the patches of the TrainJob can be merged. `observed` is not read.
     virtual void add_warnings(const ValidationInputs&, api::Warnings&) const {}
     /// Adds warnings about a runtime that concern this plugin. Those that the runtime had before an UPDATE
-    /// are left out.
+    /// are left out, and of a runtime with errors those of Rule::replaced_failure_handling.
     virtual void add_runtime_warnings(const api::Json& /*runtime*/, const ActivePlugins&,
                                       api::Warnings&) const {}
     /// Returns why Kueue, which contains Kubeflow Trainer's library, cannot build a TrainJob; "" if it can.
