@@ -203,19 +203,20 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
         concluder.conclude_dispatched(unread, decision);
     } else if (unread) {
         concluder.conclude_blindly(*unread, decision);
-        concluder.follow_policy_and_times(decision);
     } else {
         std::visit(concluder, decision);
-        concluder.follow_policy_and_times(decision);
     }
     const bool goes_on =
         std::holds_alternative<Run>(decision) || std::holds_alternative<StoreTransition>(decision);
     if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
-    if (api::is_managed_here(*observed.job)) concluder.look_for_stall(decision);
+    const bool is_managed_here = api::is_managed_here(*observed.job);
+    if (is_managed_here) concluder.look_for_stall(decision);
+    // After all conditions, since a status with a new one gets the times, too.
+    if (is_managed_here) concluder.follow_policy_and_times(decision);
     Conclusion conclusion = std::move(concluder).take();
-    if (!api::is_managed_here(*observed.job)) return conclusion;
+    if (!is_managed_here) return conclusion;
     report_blocked_deletion(conclusion, observed, now);
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);

@@ -167,8 +167,10 @@ TEST_CASE("Created does not forget that there was a JobSet over errors that are 
     }
     SECTION("and leaves it to Stalled where it is there") {
         story.observed.job_set = job_set_of(*story.observed.job);
+        story.observed.job->start_time.reset();
         story.until(20s, refused(webhook_down, Write::suspend));
         CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/APIServerError");
+        CHECK(story.observed.job->start_time == story.observed.job->meta.creation);
     }
 }
 
