@@ -199,7 +199,8 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!observed.job) return {};
     Concluder concluder(observed, outcome, now, options);
     const auto* unread = std::get_if<ReadFailed>(&outcome.result);
-    if (!api::is_managed_here(*observed.job)) {
+    const bool is_managed_here = api::is_managed_here(*observed.job);
+    if (!is_managed_here) {
         concluder.conclude_dispatched(unread, decision);
     } else if (unread) {
         concluder.conclude_blindly(*unread, decision);
@@ -211,12 +212,11 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
-    const bool is_managed_here = api::is_managed_here(*observed.job);
-    if (is_managed_here) concluder.look_for_stall(decision);
+    if (!is_managed_here) return std::move(concluder).take();
+    concluder.look_for_stall(decision);
     // After all conditions, since a status with a new one gets the times, too.
-    if (is_managed_here) concluder.follow_policy_and_times(decision);
+    concluder.follow_policy_and_times(decision);
     Conclusion conclusion = std::move(concluder).take();
-    if (!is_managed_here) return conclusion;
     report_blocked_deletion(conclusion, observed, now);
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);
