@@ -231,12 +231,12 @@ class Program(Process):
 
     logs = set()  # of all programs
 
-    def __init__(self, binary, log, arguments):
+    def __init__(self, binary, log, arguments, environment=None):
         self.arguments = [str(argument) for argument in arguments]
         self._offset = pathlib.Path(log).stat().st_size if pathlib.Path(log).exists() else 0
         self.logs.add(pathlib.Path(log))
         super().__init__(pathlib.Path(binary).name, [binary, *self.arguments], log,
-                         environment={"ASAN_OPTIONS": "detect_leaks=1:quarantine_size_mb=16"}, append=True)
+                         environment={"ASAN_OPTIONS": "detect_leaks=1:quarantine_size_mb=16", **(environment or {})}, append=True)
 
     def text(self):
         """Returns the log of this process."""

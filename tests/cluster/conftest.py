@@ -97,10 +97,10 @@ def begin(plane):
     """Starts reconcilers on `plane` and waits until they are ready. Checks that they end cleanly."""
     started = []
 
-    def reconciler(kubeconfig, *options):
+    def reconciler(kubeconfig, *options, environment=None):
         program = Program(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler",
                           plane.directory / f"reconciler-{time.monotonic_ns()}.log",
-                          ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0", *options])
+                          ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0", *options], environment)
         started.append(program)
         program.wait_until_ready()
         return program
@@ -113,7 +113,8 @@ def begin(plane):
 @pytest.fixture
 def start(plane, begin):
     """Starts reconcilers with their own role; `start(url)` starts one behind a proxy."""
-    return lambda url=None, *options: begin(plane.reconciler_kubeconfig(url), "--log-level=debug", *options)
+    return lambda url=None, *options, environment=None: begin(plane.reconciler_kubeconfig(url), "--log-level=debug", *options,
+                                                              environment=environment)
 
 
 @pytest.fixture

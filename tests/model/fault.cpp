@@ -28,6 +28,9 @@ std::string Fault::name() const {
         case Kind::stop_at_read:
             return "stopped at read " + std::to_string(read) + " for " +
                    std::to_string(downtime.count() / 1000) + " s" + with;
+        case Kind::wild_dates:
+            return "dates wrong by " + std::to_string(date_shift.count()) + " s from " + at + " for " +
+                   std::to_string(downtime.count() / 1000) + " s" + with;
         case Kind::lose_lease: return "lease lost during " + at + with;
         case Kind::split: return "lease deleted during " + at + with;
     }

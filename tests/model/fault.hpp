@@ -24,6 +24,7 @@ struct Fault {
         relist,    ///< as freeze; then the history has expired, and the reflector lists again
         stop,      ///< the sender of write `write` stands still for `downtime`, and continues
         stop_at_read,  ///< the same for the sender of read `read`, whose answer waits
+        wild_dates,    ///< from write `write` on, for `downtime`, answers are dated wrongly by `date_shift`
         lose_lease,    ///< write `write` takes long, and meanwhile its sender gets nothing through about the
                        ///< lease
         split          ///< the same, and a user deletes the lease: for a while two lead rightly
@@ -38,13 +39,13 @@ struct Fault {
     std::chrono::milliseconds delay{10'000};  ///< of a late or slow write
     int reconcilers = 1;
     bool elected = false;                ///< they use the lease; otherwise each of them leads
-    std::chrono::seconds clock_skew{0};  ///< clocks of reconcilers are ahead and behind by this, in turn
+    /// Clocks of nodes with reconcilers are ahead and behind by this, in turn. Nobody may notice.
+    std::chrono::seconds clock_skew{0};
+    std::chrono::seconds date_shift{0};
 
     std::string name() const;
     /// Two reconcilers of which only one leads are no fault either.
-    bool is_none() const {
-        return kind == Kind::none && (reconcilers == 1 || elected) && clock_skew.count() == 0;
-    }
+    bool is_none() const { return kind == Kind::none && (reconcilers == 1 || elected); }
 };
 
 }  // namespace model

@@ -237,7 +237,7 @@ void Invariants::check_deadline(const api::TrainJob& before) {
     const api::Time start =
         is_suspended ? suspended->last_transition : life.resumed.value_or(before.meta.creation);
     const auto over = time_.wall_seconds() - start;
-    if (over + clock_skew < std::chrono::seconds(*shortest))
+    if (over < std::chrono::seconds(*shortest))
         complain("the deadline of " + name + " was applied too early");
     if (unharmed && over > std::chrono::seconds(*shortest) + promptly)
         complain("the deadline of " + name + " was applied too late");
@@ -260,7 +260,7 @@ void Invariants::check_times(const api::TrainJob& before, const api::TrainJob& a
         const bool changes = !old || condition.status != old->status;
         if (!changes && condition.last_transition != old->last_transition)
             complain(condition.type + " of " + name + " moved without a change");
-        if (condition.last_transition > time_.wall_seconds() + clock_skew)
+        if (condition.last_transition > time_.wall_seconds())
             complain(condition.type + " of " + name + " is from the future");
         // The time of a JobSet's end comes from the JobSet.
         const bool says_when_it_ended =
@@ -268,7 +268,7 @@ void Invariants::check_times(const api::TrainJob& before, const api::TrainJob& a
             condition.reason != api::reason::progress_deadline_exceeded &&
             (condition.type == api::condition::complete || condition.type == api::condition::failed);
         if (changes && !says_when_it_ended &&
-            condition.last_transition + clock_skew + longest_reconcile + late_by < time_.wall_seconds())
+            condition.last_transition + longest_reconcile + late_by < time_.wall_seconds())
             complain(condition.type + " of " + name + " changes only now, not when it says");
     }
 }

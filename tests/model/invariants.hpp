@@ -48,8 +48,6 @@ public:
 
     /// Nothing fails, so everything must be done in time as well.
     bool unharmed = false;
-    /// How far the wall clocks of reconcilers may be ahead.
-    std::chrono::seconds clock_skew{0};
     std::chrono::milliseconds late_by{0};  ///< how late a write of a dead process may arrive
 
 private:

@@ -135,7 +135,7 @@ void Invariants::check_expiry(const api::TrainJob& job) {
         }
     if (!shortest) return complain(name + " was deleted without a TTL");
     const auto over = time_.wall_seconds() - ended->last_transition;
-    if (over + clock_skew < std::chrono::seconds(*shortest)) complain(name + " was deleted before its TTL");
+    if (over < std::chrono::seconds(*shortest)) complain(name + " was deleted before its TTL");
     if (unharmed && !were_limits_edited(job, promptly) && over > std::chrono::seconds(*shortest) + promptly)
         complain(name + " was deleted long after its TTL");
 }

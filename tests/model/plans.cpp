@@ -6,9 +6,9 @@ std::vector<Fault> plans(const World& recorded) {
     using What = Fault::Kind;
     std::vector<Fault> all = {{.reconcilers = 2},
                               {.reconcilers = 2, .elected = true},
-                              {.clock_skew = 20s},
-                              {.clock_skew = -20s},
-                              {.reconcilers = 2, .clock_skew = 20s}};
+                              {.clock_skew = 24h},
+                              {.clock_skew = -24h},
+                              {.reconcilers = 2, .elected = true, .clock_skew = 24h}};
     for (int write = 0; write < recorded.writes(); ++write) {
         all.push_back({.kind = What::crash, .write = write});
         // Longer than every deadline.
@@ -26,6 +26,9 @@ std::vector<Fault> plans(const World& recorded) {
             all.push_back({.kind = What::late, .write = write, .delay = delay});
         for (const auto delay : {5s, 20s})
             all.push_back({.kind = What::slow, .write = write, .delay = delay});
+        for (const auto shift : {30h, -30h})
+            all.push_back(
+                {.kind = What::wild_dates, .write = write, .downtime = 30s, .date_shift = shift});
         all.push_back({.kind = What::lose_answer, .write = write});
         all.push_back({.kind = What::lose_request, .write = write});
         for (const int status : {409, 429, 500, 503})

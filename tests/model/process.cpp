@@ -124,7 +124,7 @@ kube::Async<std::string> OpenWatch::next() {
 Process::Process(World& world, int number, std::chrono::seconds clock_skew)
     : world_(world),
       number_(number),
-      clock_(world, *this, clock_skew),
+      own_clock_(world, *this, clock_skew),
       log_(net::LogLevel::error, net::LogFormat::json,
            [this](std::string_view line) { world_.invariants.logged(line); }),
       leader_only_(*this, [this] { return leading(); }),
@@ -134,14 +134,13 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
       }),
       shared_(clock_),
       reconciler_(leader_only_, cache_, events_, log_,
-                  [this, clock_skew] { return world_.time.wall_seconds() + clock_skew; }, {},
-                  {runtime::default_pipeline(), shared_},
+                  [this] { return kube::ServerTime(clock_); }, {}, {runtime::default_pipeline(), shared_},
                   {.watch = lifecycle::ProgressWatch::deadlines, .lease = World::reports_lease}),
       controller_(context_.get_executor(), clock_, cache_, reconciler_, metrics_, log_,
                   [this] { return leading(); }, {}),
       loops_(context_.get_executor()) {
     cache_.watch_progress(lifecycle::ProgressWatch::deadlines,
-                          [this, clock_skew] { return world_.time.wall_seconds() + clock_skew; });
+                          [this] { return kube::ServerTime(clock_).now; });
     follow(kube::resources::train_jobs, cache_.train_jobs().partitions());
     follow(kube::resources::job_sets, cache_.job_sets().partitions());
     follow(kube::resources::training_runtimes, cache_.training_runtimes().partitions());
@@ -216,6 +215,7 @@ kube::Async<kube::Response> Process::send(kube::Request request) {
     const std::uint64_t id = calls_made_++;
     const Signal signal = make_signal(context_);
     calls_[id] = signal;
+    const kube::SteadyTime sent = clock_.now();
     const auto answer = std::make_shared<std::optional<api::Result<kube::Response>>>();
     world_.submit(*this, std::move(request), [signal, answer, this](api::Result<kube::Response> result) {
         *answer = std::move(result);
@@ -225,11 +225,18 @@ kube::Async<kube::Response> Process::send(kube::Request request) {
     co_await signal->async_wait(as_tuple);
     calls_.erase(id);
     if (!*answer) co_return lost();
+    note(**answer, sent);
     co_return std::move(**answer);
+}
+
+// As kube::Manager does.
+void Process::note(const api::Result<kube::Response>& answer, kube::SteadyTime sent) {
+    if (answer && answer->date) clock_.note({.date = *answer->date, .sent = sent, .came = clock_.now()});
 }
 
 kube::Async<std::unique_ptr<kube::Watch>> Process::watch(kube::Request request) {
     if (ending_) co_return lost();
+    clock_.note({.date = world_.date(), .sent = clock_.now(), .came = clock_.now()});
     std::unique_ptr<kube::Watch> opened = std::make_unique<OpenWatch>(world_, *this, request);
     co_return std::move(opened);
 }

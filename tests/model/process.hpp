@@ -93,6 +93,7 @@ public:
 
 private:
     void follow(kube::Resource resource, const std::vector<kube::Partition>& partitions);
+    void note(const api::Result<kube::Response>& answer, kube::SteadyTime sent);
     void elect();
     bool leading() const { return !elector_ || elector_->leading(); }
 
@@ -103,7 +104,8 @@ private:
     bool stopped_ = false;
     bool ending_ = false;
     boost::asio::io_context context_{1};
-    ProcessClock clock_;
+    ProcessClock own_clock_;
+    kube::ServerClock clock_{own_clock_};
     net::Log log_;
     net::Metrics metrics_;
     kube::LeaderOnly leader_only_;

@@ -49,7 +49,6 @@ World::World(Fault plan, Chance chance)
       random_(chance.seed) {
     // A run must be reproducible.
     api::fix_hash_key({1, 2});
-    invariants.clock_skew = std::chrono::abs(fault.clock_skew);
     if (fault.kind == Fault::Kind::late) invariants.late_by = fault.delay;
     invariants.unharmed = is_unharmed();
     api.reviews_edits = true;
@@ -236,6 +235,10 @@ void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& de
     if (delays) delay = fault.delay;
     if (delays || fault.kind == What::stop) happened_ = true;
     if (fault.kind == What::stop) stop(sender, fault.downtime);
+    if (fault.kind == What::wild_dates) {
+        happened_ = true;
+        falsify_dates(fault.date_shift, fault.downtime);
+    }
     if (loses_lease) no_lease_until_[sender.number()] = time.now() + 60s;
     if (fault.kind == What::split) {
         leadership_.deleted();
@@ -264,6 +267,17 @@ void World::stop(Process& process, std::chrono::milliseconds duration) {
         note("reconciler " + std::to_string(process.number()) + " goes on");
         process.go_on();
     });
+}
+
+api::Time World::date() const {
+    return time.wall_seconds() + (time.now() < dates_wrong_until_ ? dates_wrong_by_ : 0s);
+}
+
+// As by a proxy; what the API server stores is right.
+void World::falsify_dates(std::chrono::seconds by, std::chrono::milliseconds duration) {
+    dates_wrong_by_ = by;
+    dates_wrong_until_ = time.now() + duration;
+    note("dates of answers are wrong by " + std::to_string(by.count()) + " s");
 }
 
 void World::arrived(const std::shared_ptr<Sent>& sent) {
@@ -317,6 +331,7 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
 }
 
 void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result) {
+    if (result) result->date = date();
     time.after(lag(2, 1500), [this, sent, result = std::move(result)]() mutable {
         if (sent->write >= 0) --under_way_[sent->from->number()];
         if (!sent->from->alive()) return;
@@ -345,8 +360,9 @@ void World::after_write(const std::shared_ptr<Sent>& sent) {
     mishap();
 }
 
-// A random fault of a process.
+// A random fault of a process, or of what is between it and the API server.
 void World::mishap() {
+    if (chance(0.01)) falsify_dates(chance(0.5) ? 30h : -30h, lag(1000, 30'000));
     if (chance(0.03)) {
         const auto living =
             std::find_if(processes_.begin(), processes_.end(), [](const auto& p) { return p->alive(); });

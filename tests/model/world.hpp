@@ -84,6 +84,9 @@ public:
     std::chrono::milliseconds watch_lag() { return chance(0.01) ? lag(2000, 30'000) : lag(4, 400); }
     bool chance(double probability);
 
+    /// Returns the `Date` of an answer that is written now.
+    api::Time date() const;
+
     // For processes.
     using Answer = std::function<void(api::Result<kube::Response>)>;
     void submit(Process& process, kube::Request request, Answer answer);
@@ -100,6 +103,7 @@ private:
     void hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& delay);
     void note_read(Process& sender);
     void stop(Process& process, std::chrono::milliseconds duration);
+    void falsify_dates(std::chrono::seconds by, std::chrono::milliseconds duration);
     void arrived(const std::shared_ptr<Sent>& sent);
     void answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result);
     void after_write(const std::shared_ptr<Sent>& sent);
@@ -123,6 +127,8 @@ private:
     std::map<int, kube::SteadyTime> no_lease_until_;  // earlier requests for it are lost
     std::uint64_t changes_stored_ = 0;
     std::vector<Changes> changes_at_writes_;
+    std::chrono::seconds dates_wrong_by_{0};
+    kube::SteadyTime dates_wrong_until_ = {};
     int reads_ = 0;
     bool happened_ = false;
     bool frozen_ = false;  // watches are frozen

@@ -7,7 +7,6 @@
 #include "controller/reconcile/reconciler.hpp"
 #include "heap.hpp"
 #include "kube/client/throttle.hpp"
-#include "kube/manager/clock_watch.hpp"
 #include "kube/manager/leader_only.hpp"
 #include "kube/manager/manager.hpp"
 #include "net/process/program_pages.hpp"
@@ -46,13 +45,12 @@ private:
     void start_loops();
     void enqueue_all();
     net::Task<> drain(bool immediate);
-    api::Time now() { return std::chrono::floor<std::chrono::seconds>(manager_.clock().wall()); }
+    kube::ServerTime now() const { return kube::ServerTime(manager_.clock()); }
 
     const Settings& settings_;
     kube::Manager manager_;
     const std::string pod_namespace_;
     const std::string identity_;
-    kube::ClockWatch clock_watch_{manager_.log(), manager_.metrics()};
     const runtime::Pipeline pipeline_ = runtime::make_pipeline(
         {.status_server = controller::status_server_of(settings_.build, pod_namespace_)});
     std::unique_ptr<kube::ApiServer> server_;
@@ -85,8 +83,7 @@ api::Result<> Process::connect(const kube::ClusterConfig& config) {
     // events and for the lease, which must not wait.
     const std::size_t connections =
         cache_->collections().size() + static_cast<std::size_t>(settings_.concurrency) + other_connections;
-    auto server = manager_.connect(config, connections,
-                                   [this](const kube::DatedAnswer& answer) { clock_watch_.note(answer); });
+    auto server = manager_.connect(config, connections);
     if (!server) return server.error();
     server_ = std::move(*server);
     leader_only_ = std::make_unique<kube::LeaderOnly>(*server_, [this] { return manager_.leading(); });
@@ -98,7 +95,7 @@ void Process::make_controller() {
     events_ = manager_.record_events(*server_, identity_, "trainjob");
     const controller::ProgressSettings progress =
         controller::progress_settings_of(settings_.build, pod_namespace_);
-    cache_->watch_progress(progress.watch, [this] { return now(); });
+    cache_->watch_progress(progress.watch, [this] { return now().now; });
     shared_ = std::make_unique<controller::SharedObjects>(manager_.clock(), [this] { enqueue_all(); });
     const lifecycle::Options options = {.created_condition = settings_.created_condition};
     reconciler_ = std::make_unique<controller::Reconciler>(

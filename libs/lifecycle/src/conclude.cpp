@@ -149,7 +149,13 @@ void Concluder::operator()(const Expire&) {
 }
 
 void Concluder::wait_for_ttl() {
-    conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {});
+    conclusion_.requeue_after = sooner(until(time_to_live(job_, observed_.ttl, now_)), {});
+}
+
+// A limit that has passed waits for a certain clock, or is about to end the job.
+std::optional<std::chrono::seconds> Concluder::until(std::optional<std::chrono::seconds> limit) const {
+    const bool waits = observed_.clock_is_uncertain && limit == std::chrono::seconds(0);
+    return waits ? clock_recheck : limit;
 }
 
 bool Concluder::leads_to_build(const Decision& decision) const {
@@ -212,11 +218,14 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
-    if (!is_managed_here) return std::move(concluder).take();
-    concluder.look_for_stall(decision);
-    // After all conditions, since a status with a new one gets the times, too.
-    concluder.follow_policy_and_times(decision);
+    if (is_managed_here) {
+        concluder.look_for_stall(decision);
+        // After all conditions, since a status with a new one gets the times, too.
+        concluder.follow_policy_and_times(decision);
+    }
     Conclusion conclusion = std::move(concluder).take();
+    if (!std::holds_alternative<Finish>(decision)) report_uncertain_clock(conclusion, observed, now);
+    if (!is_managed_here) return conclusion;
     report_blocked_deletion(conclusion, observed, now);
     report_at_risk(conclusion, observed, now);
     report_invalid_deadline(conclusion, observed);
@@ -244,6 +253,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.retry_state.invalid_reported = reported.invalid_reported;
     conclusion.retry_state.kept_reported = reported.kept_reported;
     conclusion.retry_state.queue_reported = reported.queue_reported;
+    conclusion.retry_state.clock_reported = reported.clock_reported;
     // The failed write does not end the causes that the reconcile has found.
     conclusion.retry_state.obstructed_since = reported.obstructed_since;
     conclusion.retry_state.stall = observed.retry_state.stall;

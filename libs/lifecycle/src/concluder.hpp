@@ -64,6 +64,7 @@ private:
     void follow_generation();
 
     void wait_for_ttl();
+    std::optional<std::chrono::seconds> until(std::optional<std::chrono::seconds> limit) const;
     bool leads_to_build(const Decision& decision) const;
     void report_deletion();
     void set(std::string_view type, std::string_view status, std::string_view reason, std::string message,

@@ -11,16 +11,21 @@
 namespace lifecycle {
 namespace {
 
+bool has_expired(const Observed& observed, api::Time now) {
+    return !observed.clock_is_uncertain &&
+           time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0);
+}
+
 // Step 2. MultiKueue writes the status of such a TrainJob, but never deletes it.
 Decision decide_dispatched(const Observed& observed, api::Time now) {
-    if (time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0)) return Expire{};
+    if (has_expired(observed, now)) return Expire{};
     return Ignore{};
 }
 
 // Steps 3 and 4 of docs/design/lifecycle.md#the-order-of-decisions. A TTL delete removes the JobSet by its
 // cascade, so a JobSet that cannot be deleted does not delay it.
 Decision decide_ended(const Observed& observed, api::Time now) {
-    if (time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0)) return Expire{};
+    if (has_expired(observed, now)) return Expire{};
     const api::JobSet* job_set = own_job_set(observed);
     // A second DELETE could change the propagation that the first one chose.
     return CleanUp{.delete_job_set = job_set && !job_set->finished && !job_set->meta.deletion};
@@ -31,6 +36,8 @@ std::optional<Finish> from_job_set(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->finished) return std::nullopt;
     Finish finish{.condition = *job_set->finished, .from_job_set = true};
+    // By another node's clock, which is behind. The TTL must not count from there.
+    if (finish.condition.last_transition < job_set->meta.creation) finish.condition.last_transition = {};
     finish.condition.type =
         job_set->finished->type == "Completed" ? api::condition::complete : api::condition::failed;
     return finish;
@@ -59,7 +66,7 @@ std::optional<Finish> controller_failure(const Observed& observed, api::Time now
             "runtimeRef names a " + ref.kind + " of \"" + ref.api_group + "\", which is not supported",
             false);
     const auto limit = active_deadline(observed);
-    if (limit && time_left(observed, now) == std::chrono::seconds(0))
+    if (limit && !observed.clock_is_uncertain && time_left(observed, now) == std::chrono::seconds(0))
         return fail(api::reason::deadline_exceeded,
                     "TrainJob exceeded its active deadline of " + std::to_string(limit->seconds) +
                         "s: " + source_of(*limit, job),

@@ -84,10 +84,14 @@ bool wants_availability(const Observed& observed, api::Time now) {
            !is_stalled_by_progress(*observed.job);
 }
 
-bool exceeds_progress_deadline(const Observed& observed, api::Time now) {
+bool has_passed_progress_deadline(const Observed& observed, api::Time now) {
     return wants_availability(observed, now) && observed.availability &&
            is_valid(*observed.availability, now) &&
            now >= passes_at(base_of(observed), *progress_deadline(observed));
+}
+
+bool exceeds_progress_deadline(const Observed& observed, api::Time now) {
+    return !observed.clock_is_uncertain && has_passed_progress_deadline(observed, now);
 }
 
 std::optional<std::chrono::seconds> next_progress_look(const Observed& observed, api::Time now) {
@@ -98,6 +102,7 @@ std::optional<std::chrono::seconds> next_progress_look(const Observed& observed,
     if (!is_valid(*observed.availability, now)) return availability_looked_at;
     const api::Time end = passes_at(base_of(observed), *progress_deadline(observed));
     if (now < end) return time_until(end, now);
+    if (observed.clock_is_uncertain) return clock_recheck;
     return observed.is_live ? std::nullopt : std::optional(min_requeue);
 }
 

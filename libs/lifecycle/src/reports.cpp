@@ -5,7 +5,10 @@
 #include "api/names.hpp"
 #include "api/progress.hpp"
 #include "api/text.hpp"
+#include "lifecycle/deadline.hpp"
+#include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/requeue.hpp"
+#include "lifecycle/ttl.hpp"
 
 namespace lifecycle {
 namespace {
@@ -34,6 +37,15 @@ std::string note(const api::JobSet& job_set) {
            key.ns + " -l " + std::string(api::job_set_name_label) + "=" + key.name +
            " -o custom-columns=KIND:.kind,NAME:.metadata.name,DELETED:.metadata.deletionTimestamp,"
            "FINALIZERS:.metadata.finalizers";
+}
+
+// Returns the time limit that would end the job, or delete it; empty if none has passed.
+std::string_view passed_limit(const Observed& observed, api::Time now) {
+    constexpr std::chrono::seconds none{0};
+    if (time_to_live(*observed.job, observed.ttl, now) == none) return "The time to live";
+    if (!api::is_managed_here(*observed.job) || api::terminal_condition(*observed.job)) return {};
+    if (time_left(observed, now) == none) return "The active deadline";
+    return has_passed_progress_deadline(observed, now) ? "The progress deadline" : std::string_view();
 }
 
 }  // namespace
@@ -73,6 +85,19 @@ void report_invalid_deadline(Conclusion& conclusion, const Observed& observed) {
     if (errors.empty() || observed.retry_state.invalid_reported) return;
     conclusion.events.push_back(
         warning_event(event_reason::progress_deadline_invalid, api::describe({errors.front()})));
+}
+
+void report_uncertain_clock(Conclusion& conclusion, const Observed& observed, api::Time now) {
+    const std::string_view limit =
+        observed.clock_is_uncertain ? passed_limit(observed, now) : std::string_view();
+    conclusion.retry_state.clock_reported = !limit.empty();
+    if (limit.empty() || observed.retry_state.clock_reported) return;
+    conclusion.events.push_back(warning_event(
+        event_reason::clock_uncertain,
+        std::string(limit) +
+            " has passed by the last answers of the API server, but they have no Date, or contradict each "
+            "other about the time. Nothing is ended before they agree: check the clocks of the API servers "
+            "and of proxies before them"));
 }
 
 void report_kept_job_set(Conclusion& conclusion, const Observed& observed, const Decision& decision,

@@ -34,6 +34,10 @@ void report_at_risk(Conclusion& conclusion, const Observed& observed, api::Time 
 /// counts as none. Call it after everything that sets the retry state.
 void report_invalid_deadline(Conclusion& conclusion, const Observed& observed);
 
+/// Adds one Warning event about a time limit that has passed but ends nothing, since the clock is not
+/// certain: one, until it is. Call it after everything that sets the retry state.
+void report_uncertain_clock(Conclusion& conclusion, const Observed& observed, api::Time now);
+
 /// Adds one Warning event about a JobSet that stays as it was built. Call it after everything that sets the
 /// retry state.
 void report_kept_job_set(Conclusion& conclusion, const Observed& observed, const Decision& decision,

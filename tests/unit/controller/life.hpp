@@ -60,8 +60,17 @@ struct Life {
     int changes = 0;  ///< of what all TrainJobs have in common
     controller::SharedObjects shared{time, [this] { ++changes; }};
     controller::Reconciler reconciler{
-        server, cache, events, log, [this] { return server.now; }, {}, {pipeline, shared}};
+        server,
+        cache,
+        events,
+        log,
+        [this] { return kube::ServerTime(server.now + clock_ahead, clock_is_certain); },
+        {},
+        {pipeline, shared}};
+    std::chrono::seconds clock_ahead{0};  ///< of what answers allow
+    bool clock_is_certain = true;
     bool frozen = false;
+    lifecycle::RetryState retry_state = {};  ///< handed in with each reconcile
 
     explicit Life(runtime::Pipeline plugins = runtime::make_pipeline({}), kube::Namespaces of = {})
         : namespaces(std::move(of)), pipeline(std::move(plugins)) {
@@ -72,7 +81,9 @@ struct Life {
     controller::ReconcileResult reconcile() {
         if (!frozen) server.show(cache);
         controller::ReconcileResult report;
-        const auto run = [&]() -> kube::Task<> { report = co_await reconciler.reconcile(key, {}); };
+        const auto run = [&]() -> kube::Task<> {
+            report = co_await reconciler.reconcile(key, retry_state);
+        };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();

@@ -7,8 +7,12 @@
 #include "support/answering_server.hpp"
 
 using controller::MeteredReads;
+using namespace std::chrono_literals;
 
 namespace {
+
+const api::Time noon = api::as_time("2026-11-28T12:00:00Z").value();
+kube::ServerTime now() { return noon; }
 
 // "too_large", "exceeded", or the length of the answer.
 std::string outcome(MeteredReads& reads, const std::string& target, const std::string& method = "GET") {
@@ -36,7 +40,7 @@ TEST_CASE("a reconcile reads as much as it is allowed, and each object once coun
     AnsweringServer server;
     server.bodies = {
         {"/a", std::string(600, 'a')}, {"/b", std::string(500, 'b')}, {"/c", std::string(400, 'c')}};
-    MeteredReads reads(server, 1'000);
+    MeteredReads reads(server, 1'000, now);
     CHECK(outcome(reads, "/a") == "600");
     CHECK(outcome(reads, "/a") == "600");
     CHECK(reads.weight() == 600);
@@ -52,7 +56,7 @@ TEST_CASE("an answer weighs as much as the tree that is made of it") {
     std::string text = "[";
     for (int i = 0; i < 100; ++i) text += "[0],";
     server.bodies = {{"/a", text + "0]"}};
-    MeteredReads little(server, 1'600), enough(server, 1'700);
+    MeteredReads little(server, 1'600, now), enough(server, 1'700, now);
     CHECK(outcome(little, "/a") == "exceeded");
     CHECK(outcome(enough, "/a") == "403");
 }
@@ -60,7 +64,32 @@ TEST_CASE("an answer weighs as much as the tree that is made of it") {
 TEST_CASE("what no reconcile may hold is an error, and not asked for again") {
     AnsweringServer server;
     server.bodies = {{"/a", std::string(MeteredReads::most + 1, 'a')}};
-    MeteredReads reads(server, MeteredReads::most + 1);
+    MeteredReads reads(server, MeteredReads::most + 1, now);
     CHECK(outcome(reads, "/a") == "too_large");
     CHECK(server.requests.back().max_answer == MeteredReads::most);
+}
+
+TEST_CASE("the time is no later than the answers allow, and uncertain if one had no date") {
+    AnsweringServer server;
+    server.bodies = {{"/a", "a"}};
+    kube::ServerTime clock = noon;
+    MeteredReads reads(server, 1'000, [&] { return clock; });
+    CHECK(reads.now().now == noon);
+    server.date = noon + 5s;
+    outcome(reads, "/a");
+    CHECK(reads.now().now == noon);
+    server.date = noon - 3s;
+    outcome(reads, "/a");
+    server.date = noon - 2s;
+    outcome(reads, "/a");
+    CHECK(reads.now().now == noon - 3s);
+    CHECK(reads.now().is_certain);
+    clock = noon + 60s;
+    CHECK(reads.now().now == noon + 57s);
+    clock.is_certain = false;
+    CHECK_FALSE(reads.now().is_certain);
+    clock.is_certain = true;
+    server.date.reset();
+    outcome(reads, "/a");
+    CHECK_FALSE(reads.now().is_certain);
 }

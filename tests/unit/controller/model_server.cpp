@@ -19,7 +19,9 @@ kube::Async<kube::Response> ModelServer::send(kube::Request request) {
     if (change_request) change_request(request);
     model_.mutate_create = mutate_create;
     model_.admit_create = admit_create;
-    co_return model::to_result(model_.handle(request), request);
+    auto answer = model::to_result(model_.handle(request), request);
+    if (answer) answer->date = date();
+    co_return answer;
 }
 
 kube::Async<std::unique_ptr<kube::Watch>> ModelServer::watch(kube::Request) {

@@ -58,6 +58,9 @@ public:
 
     api::Time now = std::chrono::sys_days(std::chrono::year(2026) / 1 / 15) + std::chrono::hours(10);
 
+    /// The `Date` of its answers.
+    std::function<std::optional<api::Time>()> date = [this] { return std::optional(now); };
+
 private:
     void handle(const kube::Request& request);
     void as_user(const std::string& method, const std::string& target, const api::Json& body);

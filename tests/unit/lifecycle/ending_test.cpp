@@ -18,6 +18,10 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         CHECK(get(conclude_after(completed_unseen(api::Time()), 10min), "Complete").last_transition ==
               start + 10min);
     }
+    SECTION("completed before its JobSet was created, by a clock that is behind") {
+        CHECK(get(conclude_after(completed_unseen(start - 1s), 10min), "Complete").last_transition ==
+              start + 10min);
+    }
     SECTION("completed before its status says created or resumed") {
         Observed observed = completed_unseen();
         observed.job->conditions = {condition("Suspended", "True", "Suspended")};

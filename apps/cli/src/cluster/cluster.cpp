@@ -185,12 +185,13 @@ std::vector<std::string> kubeconfig_names(const ClusterSettings& settings, const
 }
 
 api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
-                                                      kube::Clock& clock, kube::ClusterConfig config,
+                                                      kube::ServerClock& clock, kube::ClusterConfig config,
                                                       const ClusterSettings& settings) {
     const auto limit = settings.request_timeout.time;
     kube::HttpsApiServerOptions options;
     options.request_timeout = limit.count() == 0 ? std::chrono::milliseconds(no_limit) : limit;
     options.plugins = plugin_host(clock);
+    options.on_dated_answer = [&clock](const kube::DatedAnswer& answer) { clock.note(answer); };
     return kube::make_https_api_server(std::move(executor), clock, std::move(config), std::move(options));
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kube/client/api_server.hpp"
-#include "kube/client/clock.hpp"
 #include "kube/client/config.hpp"
 #include "kube/client/kubeconfig.hpp"
+#include "kube/client/server_clock.hpp"
 #include "net/process/options.hpp"
 
 /// Selects the cluster and the user of a command, with kubectl's options.
@@ -44,9 +44,10 @@ std::vector<std::string> kubeconfig_names(const ClusterSettings& settings, const
 std::vector<std::string> kubeconfig_names(const ClusterSettings& settings, const std::string& list,
                                           const kube::ReadEnv& env, const kube::ReadFile& read);
 
-/// Makes the client, which runs the kubeconfig's credential plugin. Runs it for the first time.
+/// Makes the client, whose answers set the clock. It runs the kubeconfig's credential plugin, here for the
+/// first time.
 api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
-                                                      kube::Clock& clock, kube::ClusterConfig config,
+                                                      kube::ServerClock& clock, kube::ClusterConfig config,
                                                       const ClusterSettings& settings);
 
 /// Returns the proxy for HTTPS that the environment names for this host, as kubectl reads it: $HTTPS_PROXY or

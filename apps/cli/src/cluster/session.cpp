@@ -22,10 +22,11 @@ api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::stri
     if (!config) return config.error();
     const std::string ns = config->ns;
     boost::asio::io_context context{1};
-    const auto clock = kube::make_clock(context.get_executor());
-    const auto server = connect(context.get_executor(), *clock, std::move(*config), settings);
+    const auto own_clock = kube::make_clock(context.get_executor());
+    kube::ServerClock clock(*own_clock);
+    const auto server = connect(context.get_executor(), clock, std::move(*config), settings);
     if (!server) return server.error();
-    Session session = {.server = **server, .clock = *clock, .ns = ns};
+    Session session = {.server = **server, .clock = clock, .ns = ns};
     api::Result<net::Output> outcome;
     std::exception_ptr thrown;
     boost::asio::co_spawn(context, body(session),

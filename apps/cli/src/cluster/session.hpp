@@ -11,9 +11,10 @@ namespace cli {
 /// The connection of a command to its cluster.
 struct Session {
     kube::ApiServer& server;
-    kube::Clock& clock;
+    kube::ServerClock& clock;
     std::string ns = {};  ///< from the options or the kubeconfig; never empty
 
+    /// The time by the API server's clock, once it has answered.
     api::Time now() const { return std::chrono::floor<std::chrono::seconds>(clock.wall()); }
 };
 

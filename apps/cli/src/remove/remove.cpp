@@ -14,6 +14,12 @@ kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& setti
     Selection selection = {.ns = settings.all_namespaces ? "" : session.ns, .labels = settings.selector};
     auto jobs = co_await read_jobs(session.server, std::move(selection), none);
     if (!jobs) co_return jobs.error();
+    // A laptop's clock must not delete anything.
+    if (!session.clock.is_certain())
+        co_return api::Error{.code = api::Errc::unavailable,
+                             .message = "the answers of the API server do not say what time it is (no Date, "
+                                        "or contradictory ones), so it is not known which TrainJobs are old "
+                                        "enough; nothing was deleted"};
     net::Output output;
     for (const Brief& job : *jobs) {
         if (!has_ended_before(job, settings.older_than, session.now())) continue;

@@ -7,6 +7,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <thread>
 
+#include "kube/client/server_clock.hpp"
 #include "net/process/task_group.hpp"
 #include "net/process/timer.hpp"
 #include "progress/health.hpp"
@@ -40,8 +41,9 @@ public:
     Impl(const Settings& settings, ProgressTools tools)
         : settings_(settings),
           tools_(tools),
-          clock_(kube::make_clock(context_.get_executor())),
-          certificate_(settings, *clock_, tools.log),
+          own_clock_(kube::make_clock(context_.get_executor())),
+          clock_(*own_clock_),
+          certificate_(settings, *own_clock_, tools.log),
           schedule_(schedule_limits(settings.progress)),
           metrics_(tools.metrics, settings.progress.job_metrics),
           loops_(context_.get_executor()) {}
@@ -60,7 +62,7 @@ public:
     net::Task<> end_here(bool immediate);
 
     api::Time certificate_ends() const { return certificate_.ends(); }
-    std::string job_metrics() { return metrics_.of_jobs().expose(clock_->now()); }
+    std::string job_metrics() { return metrics_.of_jobs().expose(clock_.now()); }
 
     boost::asio::io_context context_{1};
     std::unique_ptr<net::HttpServer> http_ = {};
@@ -77,7 +79,8 @@ private:
 
     const Settings& settings_;
     ProgressTools tools_;
-    std::unique_ptr<kube::Clock> clock_;
+    std::unique_ptr<kube::Clock> own_clock_;  // also for other threads
+    kube::ServerClock clock_;                 // of the times in reports and in the Lease
     std::unique_ptr<kube::ApiServer> server_ = {};
     ReportCertificate certificate_;
     std::unique_ptr<kube::ApiServer> reviews_ = {};
@@ -99,10 +102,11 @@ api::Result<std::unique_ptr<kube::ApiServer>> ProgressServer::Impl::connect(cons
     options.max_connections = connections;
     options.on_answer = [this, report = options.on_answer](std::string_view verb, const std::string& resource,
                                                            int status) {
-        if (status != 0) last_answer_.note(clock_->now());
+        if (status != 0) last_answer_.note(clock_.now());
         if (report) report(verb, resource, status);
     };
-    return kube::make_https_api_server(context_.get_executor(), *clock_, config, std::move(options));
+    options.on_dated_answer = [this](const kube::DatedAnswer& answer) { clock_.note(answer); };
+    return kube::make_https_api_server(context_.get_executor(), clock_, config, std::move(options));
 }
 
 api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
@@ -113,15 +117,15 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
     if (!reviews) return reviews.error();
     reviews_ = std::move(*reviews);
     if (auto opened = certificate_.open(*server_); !opened) return opened.error();
-    lease_.emplace(*server_, *clock_, tools_.log, api::ObjectKey{.ns = config.ns, .name = lease_name},
+    lease_.emplace(*server_, clock_, tools_.log, api::ObjectKey{.ns = config.ns, .name = lease_name},
                    [this] { return lease_state(); });
 
     const auto executor = context_.get_executor();
     const progress::PodAuthenticator::Limits limits = {
         .jobs = settings_.progress.jobs, .reviews_by_address = settings_.progress.source_rate > 0};
-    authenticator_.emplace(*server_, *reviews_, *clock_, schedule_, metrics_, limits);
-    writer_.emplace(executor, *server_, *clock_, schedule_, metrics_, tools_.log);
-    handler_.emplace(*authenticator_, schedule_, *writer_, *clock_, metrics_, tools_.log,
+    authenticator_.emplace(*server_, *reviews_, clock_, schedule_, metrics_, limits);
+    writer_.emplace(executor, *server_, clock_, schedule_, metrics_, tools_.log);
+    handler_.emplace(*authenticator_, schedule_, *writer_, clock_, metrics_, tools_.log,
                      settings_.namespaces);
     net::ServerConfig listen = {.host = settings_.progress.listen.host,
                                 .port = settings_.progress.listen.port,
@@ -171,18 +175,18 @@ progress::Health ProgressServer::Impl::health() const {
 progress::LeaseKeeper::State ProgressServer::Impl::lease_state() const {
     return health().lease_state({.are_accepted = renews_,
                                  .writes_work = writer_->writes_work(),
-                                 .longest_wait = schedule_.longest_wait(progress::moment_of(*clock_))});
+                                 .longest_wait = schedule_.longest_wait(progress::moment_of(clock_))});
 }
 
 net::Task<> ProgressServer::Impl::show_gauges() {
     for (;;) {
-        metrics_.show(schedule_, authenticator_->tokens(), progress::moment_of(*clock_));
+        metrics_.show(schedule_, authenticator_->tokens(), progress::moment_of(clock_));
         co_await net::sleep_for(between_gauges);
     }
 }
 
 std::vector<std::string> ProgressServer::Impl::not_ready() const {
-    return health().not_ready(last_answer_.silence(clock_->now()));
+    return health().not_ready(last_answer_.silence(clock_.now()));
 }
 
 net::Task<> ProgressServer::Impl::end_here(bool immediate) {

@@ -37,6 +37,7 @@ kube::Async<kube::Response> MeteredReads::read(kube::Request request) {
     auto answer = co_await server_.send(std::move(request));
     const bool is_cut = !answer && answer.error().code == api::Errc::too_large && is_own_limit;
     if (!answer && !is_cut) co_return answer.error();
+    if (answer) compare(answer->date);
     const std::size_t weight = is_cut ? left + 1 : weight_of(answer->body);
     if (weight > left) {
         if (allowed_ < most) throw Exceeded();
@@ -45,6 +46,18 @@ kube::Async<kube::Response> MeteredReads::read(kube::Request request) {
     weights_[target] = std::max(before, weight);
     weight_ = others + weights_[target];
     co_return std::move(*answer);
+}
+
+void MeteredReads::compare(const std::optional<api::Time>& date) {
+    if (!date)
+        lacks_date_ = true;
+    else
+        ahead_ = std::max(ahead_, now_().now - *date);
+}
+
+kube::ServerTime MeteredReads::now() const {
+    const kube::ServerTime time = now_();
+    return {time.now - ahead_, time.is_certain && !lacks_date_};
 }
 
 }  // namespace controller

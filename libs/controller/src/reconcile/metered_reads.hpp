@@ -1,14 +1,17 @@
 #pragma once
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "kube/client/api_server.hpp"
+#include "kube/client/server_clock.hpp"
 
 namespace controller {
 
-/// Forwards the reads of one reconcile and adds up the size of the responses. A reconcile holds trees of
-/// objects that tenants store and no watch cuts (snapshots, Secrets, PodGroups, LimitRanges), each as large
-/// as etcd stores. Thread rule: as that server.
+/// Forwards the reads of one reconcile, adds up the size of the responses, and compares their dates with the
+/// clock. A reconcile holds trees of objects that tenants store and no watch cuts (snapshots, Secrets,
+/// PodGroups, LimitRanges), each as large as etcd stores. Thread rule: as that server.
 class MeteredReads final : public kube::ApiServer {
 public:
     /// The limit of the sum, whatever was allowed; more is `too_large`.
@@ -17,7 +20,10 @@ public:
     /// Thrown by send() for a response above what was allowed. The response is dropped.
     struct Exceeded {};
 
-    MeteredReads(kube::ApiServer& server, std::size_t allowed) : server_(server), allowed_(allowed) {}
+    using Now = std::function<kube::ServerTime()>;
+
+    MeteredReads(kube::ApiServer& server, std::size_t allowed, Now now)
+        : server_(server), allowed_(allowed), now_(std::move(now)) {}
 
     kube::Async<kube::Response> send(kube::Request request) override;
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override {
@@ -27,11 +33,20 @@ public:
     /// Returns the sum in bytes. Of an object that was read twice the larger answer counts.
     std::size_t weight() const { return weight_; }
 
+    /// Returns the latest time that the clock and each response allow: a server that dated its response
+    /// earlier than the clock showed may be the one that is right. Uncertain if a response had no date.
+    kube::ServerTime now() const;
+
 private:
     kube::Async<kube::Response> read(kube::Request request);
 
+    void compare(const std::optional<api::Time>& date);
+
     kube::ApiServer& server_;
     const std::size_t allowed_;
+    const Now now_;
+    std::chrono::seconds ahead_{0};  // of the clock, compared with the earliest date
+    bool lacks_date_ = false;
     std::size_t weight_ = 0;
     std::map<std::string, std::size_t> weights_ = {};  // by target
 };

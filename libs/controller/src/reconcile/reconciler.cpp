@@ -65,8 +65,9 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availabilit
 
 kube::Task<ReconcileResult> Reconciler::reconcile(api::ObjectKey key, lifecycle::RetryState retry_state,
                                                   std::size_t allowed) {
-    MeteredReads server(server_, allowed);
-    Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_, progress_);
+    MeteredReads server(server_, allowed, now_);
+    const auto now = [&server] { return server.now(); };
+    Reconciler metered(server, cache_, events_, log_, now, options_, build_context_, progress_);
     metered.reads_ = reads_;
     metered.start_events_ = start_events_;
     WrittenVersions written;
@@ -99,7 +100,7 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
                                                          lifecycle::RetryState retry_state,
                                                          WrittenVersions& written) {
     View view = cached_view(cache_, key);
-    retry_state.began = now_();
+    retry_state.began = now_().now;
     view.observed.retry_state = retry_state;
     view.observed.progress_watch = progress_.watch;
     std::optional<lifecycle::ReadFailed> availability_unread;
@@ -110,12 +111,14 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
     for (;;) {
         if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
         const bool wants_lease = !view.observed.availability && !availability_unread &&
-                                 lifecycle::wants_availability(view.observed, now_());
+                                 lifecycle::wants_availability(view.observed, now_().now);
         if (wants_lease) availability_unread = co_await look_up_availability(view);
-        const lifecycle::Decision decision = lifecycle::decide(view.observed, now_());
+        const kube::ServerTime now = now_();
+        view.observed.clock_is_uncertain = !now.is_certain;
+        const lifecycle::Decision decision = lifecycle::decide(view.observed, now.now);
         lifecycle::Outcome outcome;
         lifecycle::Live needed = lifecycle::needs_live(decision, view.observed);
-        if (lifecycle::exceeds_progress_deadline(view.observed, now_())) needed = lifecycle::Live::all;
+        if (lifecycle::exceeds_progress_deadline(view.observed, now.now)) needed = lifecycle::Live::all;
         bool look_live = needed > view.live;
         if (!look_live) {
             Writer writer(server_, view, build_context_, written);
@@ -133,15 +136,15 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
             outcome.plugins_unread = co_await read_plugin_conditions(view, outcome);
         }
         if (!look_live && view.live != lifecycle::Live::all &&
-            lifecycle::wants_live_view(view.observed, decision, outcome, now_())) {
+            lifecycle::wants_live_view(view.observed, decision, outcome, now_().now)) {
             look_live = true;
             needed = lifecycle::Live::all;
         }
-        if (!look_live && lifecycle::wants_events(view.observed, decision, outcome, now_())) {
+        if (!look_live && lifecycle::wants_events(view.observed, decision, outcome, now_().now)) {
             look_live = view.live != lifecycle::Live::all;
             needed = lifecycle::Live::all;
             if (!look_live) {
-                outcome.start_events = co_await start_events_.newest(server_, view, now_());
+                outcome.start_events = co_await start_events_.newest(server_, view, now_().now);
             }
         }
         if (look_live) {
@@ -165,7 +168,7 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
 // Reads the view again, that much of it from the API server. Returns the failed read; then the view stays.
 kube::Task<std::optional<api::Error>> Reconciler::read_live_view(View& view, const api::ObjectKey& key,
                                                                  lifecycle::Live needed, bool for_change) {
-    auto live = co_await live_view(server_, reads_, key, needed, now_(), for_change);
+    auto live = co_await live_view(server_, reads_, key, needed, now_().now, for_change);
     if (!live) co_return live.error();
     live->observed.retry_state = view.observed.retry_state;
     live->observed.progress_watch = view.observed.progress_watch;
@@ -182,7 +185,7 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
     api::TrainJob& job = *view.observed.job;
     if (const api::Error* error = error_of(outcome)) report.error = *error;
 
-    report.concluded = now_();
+    report.concluded = now_().now;
     lifecycle::Conclusion conclusion =
         lifecycle::conclude(view.observed, decision, outcome, report.concluded, options_);
     std::optional<api::TrainJob> answer;
@@ -196,11 +199,11 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
         } else {
             report.error = stored.error();
             conclusion = lifecycle::after_failed_status_write(std::move(conclusion), view.observed,
-                                                              stored.error(), now_());
+                                                              stored.error(), now_().now);
         }
     }
     report.measurements =
-        lifecycle::measurements(view.observed, decision, outcome, conclusion, is_stored, now_());
+        lifecycle::measurements(view.observed, decision, outcome, conclusion, is_stored, now_().now);
     if (outcome.job_set_written) log_job_set_write(job, decision);
     report_events(job, conclusion);
     report.requeue_after = conclusion.requeue_after;

@@ -68,6 +68,7 @@ public:
             if (answer->status < 200 || answer->status > 299) co_return refused(*answer);
             Response response;
             response.status = answer->status;
+            response.date = parse_http_date(net::header(answer->headers, "Date"));
             response.body = std::move(answer->body);
             co_return std::move(response);
         }
@@ -176,11 +177,8 @@ private:
     }
 
     void note_date(const net::HttpResponse& answer, SteadyTime sent) {
-        const std::string_view date = net::header(answer.headers, "Date");
-        const SteadyTime now = clock_.now();
-        if (!date.empty())
-            options_.on_dated_answer(
-                {.date = date, .came = now, .wall = clock_.wall(), .round_trip = now - sent});
+        if (const auto date = parse_http_date(net::header(answer.headers, "Date")))
+            options_.on_dated_answer({.date = *date, .sent = sent, .came = clock_.now()});
     }
 
     std::unique_ptr<net::HttpClient> client_;

@@ -1,5 +1,6 @@
 #include "kube/manager/leader_elector.hpp"
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "watch/error_transitions.hpp"
@@ -35,6 +36,7 @@ Task<> LeaderElector::run() {
         // A late response to a renewal may hide that the lease had expired for a while.
         report();
         machine_.answered(clock_.now(), answer);
+        if (answer && !is_read) report_stored(*answer, now);
         // First report the leadership: a loss must stop the reconciles.
         report();
         report_error(answer, is_read);
@@ -76,6 +78,15 @@ void LeaderElector::report() {
         // `started` reports this process's own leadership.
         if (callbacks_.observed && reported_holder_ != identity_) callbacks_.observed(reported_holder_);
     }
+}
+
+void LeaderElector::report_stored(const api::Json& lease, SteadyTime sent) {
+    if (!callbacks_.stored) return;
+    std::optional<api::Time> latest;
+    for (const api::Json& entry : lease["metadata"]["managedFields"].items())
+        if (const auto time = api::as_time(entry["time"].as_string()))
+            latest = std::max(latest.value_or(*time), *time);
+    if (latest) callbacks_.stored({.date = *latest, .sent = sent, .came = clock_.now()});
 }
 
 void LeaderElector::report_error(const api::Result<api::Json>& answer, bool is_read) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <csignal>
 #include <random>
+#include <utility>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
@@ -42,32 +43,51 @@ Manager::Manager(const ManagerOptions& options)
     : options_(options),
       log_(options.log_level, options.log_format),
       supervisor_(context_, log_, options.shutdown),
-      clock_(make_clock(context_.get_executor())) {
+      own_clock_(make_clock(context_.get_executor())),
+      clock_(*own_clock_) {
     net::add_process_metrics(metrics_);
     net::add_loop_metrics(metrics_, loop_gaps_);
+    metrics_.read_gauge("signalbox_clock_uncertain",
+                        "1 while the API server's clock is not known for certain: no deadline and no time to "
+                        "live ends anything.",
+                        [this] { return clock_.is_certain() ? 0 : 1; });
 }
 
 Manager::~Manager() = default;
 
-api::Result<std::unique_ptr<ApiServer>> Manager::connect(
-    const ClusterConfig& config, std::size_t max_connections,
-    std::function<void(const DatedAnswer& answer)> on_dated_answer) {
-    return connect(executor(), *clock_, config, max_connections, std::move(on_dated_answer));
+// Answers of the API server itself, and of proxies before it.
+void Manager::note(const DatedAnswer& answer) {
+    clock_.note(answer);
+    if (std::exchange(clock_was_certain_, clock_.is_certain()) == clock_.is_certain()) return;
+    if (clock_was_certain_)
+        log_.info("the API server's clock is certain again");
+    else
+        log_.warn(
+            "the times in the API server's answers contradict each other: no deadline and no time to live "
+            "ends anything until they have agreed for two minutes",
+            {{"date", api::format_time(answer.date)}, {"expected", format_micro_time(clock_.wall())}});
 }
 
-api::Result<std::unique_ptr<ApiServer>> Manager::connect(
-    boost::asio::any_io_executor executor, Clock& clock, const ClusterConfig& config,
-    std::size_t max_connections, std::function<void(const DatedAnswer& answer)> on_dated_answer) {
+api::Result<std::unique_ptr<ApiServer>> Manager::connect(const ClusterConfig& config,
+                                                         std::size_t max_connections) {
     auto options = api_metrics_.options();
     options.max_connections = max_connections;
-    options.on_dated_answer = std::move(on_dated_answer);
+    options.on_dated_answer = [this](const DatedAnswer& answer) { note(answer); };
+    return make_https_api_server(executor(), clock_, config, std::move(options));
+}
+
+api::Result<std::unique_ptr<ApiServer>> Manager::connect(boost::asio::any_io_executor executor, Clock& clock,
+                                                         const ClusterConfig& config,
+                                                         std::size_t max_connections) {
+    auto options = api_metrics_.options();
+    options.max_connections = max_connections;
     return make_https_api_server(std::move(executor), clock, config, std::move(options));
 }
 
 void Manager::watch(Reflectors& to, ApiServer& server, Scope scope, Sink& sink,
                     Reflector::OnChange on_change) {
     auto reflector =
-        std::make_unique<Reflector>(server, *clock_, sink, std::move(scope), std::move(on_change));
+        std::make_unique<Reflector>(server, clock_, sink, std::move(scope), std::move(on_change));
     start("watch of " + to_string(reflector->scope()), reflector->run());
     api_metrics_.follow(*reflector);
     to.push_back(std::move(reflector));
@@ -124,7 +144,7 @@ std::unique_ptr<EventRecorder> Manager::record_events(ApiServer& server, const s
         else
             log_.info("events are stored again");
     };
-    return std::make_unique<EventRecorder>(executor(), server, *clock_, identity, std::move(callbacks));
+    return std::make_unique<EventRecorder>(executor(), server, clock_, identity, std::move(callbacks));
 }
 
 void Manager::elect(ApiServer& server, api::ObjectKey lease, std::string identity,
@@ -150,7 +170,8 @@ void Manager::elect(ApiServer& server, api::ObjectKey lease, std::string identit
         else
             log_.info("the lease works again", {{"lease", lease}});
     };
-    elector_ = std::make_unique<LeaderElector>(server, *clock_, std::move(lease), std::move(identity),
+    callbacks.stored = [this](const DatedAnswer& answer) { note(answer); };
+    elector_ = std::make_unique<LeaderElector>(server, clock_, std::move(lease), std::move(identity),
                                                std::move(callbacks));
     start("leader election", elector_->run());
 }

@@ -102,7 +102,8 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 // A failure to read is concluded with as well. Whatever is interrupted is found again by the next reconcile.
 
 /// Returns what this reconcile does: docs/design/lifecycle.md#the-order-of-decisions. The same input gives
-/// the same decision, so a restart changes nothing.
+/// the same decision, so a restart changes nothing. `now` is a time of the API server's clock; if `observed`
+/// was read live, no later than that clock showed in the answers.
 Decision decide(const Observed& observed, api::Time now);
 
 /// Which objects of a view are read from the API server instead of the caches. Each value includes those

@@ -27,6 +27,7 @@ inline constexpr std::string_view progress_resumed = "ProgressResumed";
 inline constexpr std::string_view progress_deadline_invalid = "ProgressDeadlineInvalid";
 inline constexpr std::string_view deadline_at_risk = "DeadlineAtRisk";
 inline constexpr std::string_view restarted = "TrainJobRestarted";
+inline constexpr std::string_view clock_uncertain = "ClockUncertain";
 inline constexpr std::string_view ttl_expired = "TTLExpired";
 inline constexpr std::string_view reconcile_error = "ReconcileError";
 inline constexpr std::string_view gpu_count_unknown = "GPUCountUnknown";

@@ -40,6 +40,7 @@ struct RetryState {
     bool invalid_reported = false;  ///< an event has said that its progress deadline has errors
     bool kept_reported = false;     ///< an event has said why its JobSet stays as it was built
     bool queue_reported = false;    ///< an event has said that Kueue decides about its JobSet
+    bool clock_reported = false;    ///< an event has said that a limit waits for a certain clock
 
     bool operator==(const RetryState&) const = default;
 };
@@ -81,6 +82,8 @@ struct Observed {
     /// The Lease as this reconcile has read it, where wants_availability(). Empty: not read.
     std::optional<Availability> availability = {};
     bool is_live = false;  ///< TrainJob and JobSet were read from the API server in this reconcile
+    /// The time is not known well enough for what cannot be undone: no deadline and no TTL ends anything.
+    bool clock_is_uncertain = false;
 };
 
 /// Returns the JobSet if it belongs to the TrainJob, else nullptr: a JobSet of another owner, or one that

@@ -42,6 +42,9 @@ bool wants_availability(const Observed& observed, api::Time now);
 /// Returns whether the deadline has passed, by the Lease. The verdict has to rest on a live view.
 bool exceeds_progress_deadline(const Observed& observed, api::Time now);
 
+/// The same, were the clock certain.
+bool has_passed_progress_deadline(const Observed& observed, api::Time now);
+
 /// Returns when a verdict may be due; empty if only a change can lead to one.
 std::optional<std::chrono::seconds> next_progress_look(const Observed& observed, api::Time now);
 

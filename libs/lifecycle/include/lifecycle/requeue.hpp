@@ -11,6 +11,9 @@ inline constexpr std::chrono::seconds max_backoff = std::chrono::minutes(5);
 /// The wait for an object that soon disappears without a watch event: the garbage of an earlier TrainJob.
 inline constexpr std::chrono::seconds garbage_backoff{2};
 
+/// The wait for a certain clock, once a time limit has passed by an uncertain one.
+inline constexpr std::chrono::seconds clock_recheck{10};
+
 /// Returns the wait after a failure: 1 s after the first one, then doubled up to max_backoff.
 std::chrono::seconds backoff(int failures);
 

@@ -9,6 +9,7 @@
 #include "controller/reconcile/progress_settings.hpp"
 #include "controller/reconcile/start_events.hpp"
 #include "controller/reconcile/writer.hpp"
+#include "kube/client/server_clock.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/measurements.hpp"
@@ -34,7 +35,7 @@ struct ReconcileResult {
 /// Keeps nothing between reconciles. Thread rule: as its ApiServer.
 class Reconciler {
 public:
-    using Now = std::function<api::Time()>;
+    using Now = std::function<kube::ServerTime()>;
 
     Reconciler(kube::ApiServer& server, const Cache& cache, kube::EventRecorder& events, net::Log& log,
                Now now, lifecycle::Options options, BuildContext build_context,

@@ -1,8 +1,10 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/json.hpp"
+#include "api/time.hpp"
 #include "kube/client/request.hpp"
 #include "net/process/async.hpp"
 
@@ -24,6 +26,7 @@ public:
 struct Response {
     int status = 200;
     std::string body = {};
+    std::optional<api::Time> date = {};  ///< the server's clock had reached it when the response came
 };
 
 /// The interface between the programs and the cluster. Programs use HttpsApiServer; tests use a scripted

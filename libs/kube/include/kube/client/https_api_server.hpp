@@ -4,9 +4,9 @@
 
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
-#include "kube/client/clock_skew.hpp"
 #include "kube/client/config.hpp"
 #include "kube/client/credentials.hpp"
+#include "kube/client/server_clock.hpp"
 #include "net/client/http_client.hpp"
 
 namespace kube {
@@ -26,7 +26,7 @@ struct HttpsApiServerOptions {
     std::function<void(std::string_view verb, const std::string& resource, int status)> on_answer = {};
     /// Called if a permission is missing.
     std::function<void(const api::Error& error)> on_forbidden = {};
-    /// Called for every answer with a `Date` header.
+    /// Called for every answer with a `Date` header, before its request returns.
     std::function<void(const DatedAnswer& answer)> on_dated_answer = {};
 };
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "kube/client/api_server.hpp"
-#include "kube/client/clock.hpp"
+#include "kube/client/server_clock.hpp"
 #include "kube/manager/lease_machine.hpp"
 
 namespace kube {
@@ -23,6 +23,9 @@ public:
         /// Called with the error when the lease cannot be read or written, once per reason; with nullptr when
         /// it can again.
         std::function<void(const api::Error* error)> error = {};
+        /// Called with the time at which the API server says to have stored a write of the lease
+        /// (`managedFields`): a proxy may replace the `Date` of an answer, but not that.
+        std::function<void(const DatedAnswer& answer)> stored = {};
     };
 
     LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lease, std::string identity,
@@ -41,6 +44,7 @@ public:
 private:
     Async<api::Json> exchange(Request request, SteadyTime give_up);
     void report();
+    void report_stored(const api::Json& lease, SteadyTime sent);
     void report_error(const api::Result<api::Json>& answer, bool is_read);
 
     ApiServer& server_;

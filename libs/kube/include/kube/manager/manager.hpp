@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kube/client/config.hpp"
+#include "kube/client/server_clock.hpp"
 #include "kube/manager/api_metrics.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "kube/manager/leader_elector.hpp"
@@ -42,17 +43,17 @@ public:
     net::Metrics& metrics() { return metrics_; }        ///< safe on any thread
     ApiMetrics& api_metrics() { return api_metrics_; }  ///< safe on any thread
     net::LoopGaps& loop_gaps() { return loop_gaps_; }   ///< safe on any thread
-    Clock& clock() { return *clock_; }
+    /// Its wall clock is the API server's.
+    const ServerClock& clock() const { return clock_; }
+    ServerClock& clock() { return clock_; }
     boost::asio::any_io_executor executor() { return context_.get_executor(); }
 
-    /// Makes a client of the API server whose requests are counted and whose problems are logged. It may be
-    /// used on another thread with an `executor` and a `clock` of that thread.
-    api::Result<std::unique_ptr<ApiServer>> connect(
-        const ClusterConfig& config, std::size_t max_connections,
-        std::function<void(const DatedAnswer& answer)> on_dated_answer = {});
-    api::Result<std::unique_ptr<ApiServer>> connect(
-        boost::asio::any_io_executor executor, Clock& clock, const ClusterConfig& config,
-        std::size_t max_connections, std::function<void(const DatedAnswer& answer)> on_dated_answer = {});
+    /// Makes a client of the API server whose requests are counted, whose problems are logged, and whose
+    /// answers set clock().
+    api::Result<std::unique_ptr<ApiServer>> connect(const ClusterConfig& config, std::size_t max_connections);
+    /// The same for another thread, with an `executor` and a `clock` of that thread. Sets no clock.
+    api::Result<std::unique_ptr<ApiServer>> connect(boost::asio::any_io_executor executor, Clock& clock,
+                                                    const ClusterConfig& config, std::size_t max_connections);
 
     /// Watches a collection into `sink` from run() on. The process is not ready before the first list.
     /// Problems are logged; `on_change` is called after that. Server and sink must outlive run().
@@ -101,6 +102,7 @@ public:
 
 private:
     using Reflectors = std::vector<std::unique_ptr<Reflector>>;
+    void note(const DatedAnswer& answer);
     void log_watch(const Scope& scope, const api::Error* error);
     void watch(Reflectors& to, ApiServer& server, Scope scope, Sink& sink, Reflector::OnChange on_change);
     std::vector<std::string> not_ready() const;
@@ -113,7 +115,9 @@ private:
     net::LoopGaps loop_gaps_;
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_;
-    std::unique_ptr<Clock> clock_;
+    std::unique_ptr<Clock> own_clock_;
+    ServerClock clock_;
+    bool clock_was_certain_ = true;
     Reflectors reflectors_;
     Reflectors optional_reflectors_;
     std::unique_ptr<LeaderElector> elector_;

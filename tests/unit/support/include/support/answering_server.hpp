@@ -17,12 +17,13 @@ public:
     /// Whether other targets with a query are empty lists. Everything else is not found.
     bool has_empty_lists = false;
     std::vector<kube::Request> requests = {};
+    std::optional<api::Time> date = {};
 
     kube::Async<kube::Response> send(kube::Request request) override {
         requests.push_back(request);
         api::Result<std::string> body = answer(request.target);
         if (!body) co_return body.error();
-        kube::Response response = {.body = std::move(*body)};
+        kube::Response response = {.body = std::move(*body), .date = date};
         co_return response;
     }
 
