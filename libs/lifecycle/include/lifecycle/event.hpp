@@ -33,6 +33,7 @@ inline constexpr std::string_view reconcile_error = "ReconcileError";
 inline constexpr std::string_view gpu_count_unknown = "GPUCountUnknown";
 inline constexpr std::string_view failure_rule_unused = "FailureRuleUnused";
 inline constexpr std::string_view runtime_field_ignored = "RuntimeFieldIgnored";
+inline constexpr std::string_view train_job_field_ignored = "TrainJobFieldIgnored";
 }  // namespace event_reason
 
 enum class EventType { normal, warning };

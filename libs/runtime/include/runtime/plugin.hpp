@@ -41,6 +41,7 @@ struct ValidationInputs {
                                    ///< they cannot be merged
     const ActivePlugins& plugins;
     const std::vector<api::Json>* observed = nullptr;  ///< nullptr: not read
+    bool is_new = true;  ///< whether rules for new TrainJobs apply: it is new, or may be changed in any way
 };
 
 /// The input of a plugin's needs.
@@ -78,7 +79,9 @@ public:
     /// Returns whether a job without the trainer's label gets `env` and `resourcesPerNode` of `spec.trainer`.
     virtual bool also_trains(const api::Json& /*policy*/, std::string_view /*job*/) const { return false; }
     /// Returns whether `spec.trainer.numProcPerNode` has an effect on a job.
-    virtual bool takes_processes(const api::Json& /*replicated_job*/) const { return false; }
+    virtual bool takes_processes(const api::Json& /*policy*/, const api::Json& /*replicated_job*/) const {
+        return false;
+    }
 
     /// Adds the objects that must be observed before build. Depends on the context alone.
     virtual void add_needs(const NeedsContext&, Needs&) const {}

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "admission/validation_context.hpp"
-#include "api/names.hpp"
 #include "api/quantity.hpp"
 #include "build/pod_sets.hpp"
+#include "build/taken_fields.hpp"
 #include "build/trainer_errors.hpp"
-#include "resources/resources.hpp"
-#include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
 
 namespace runtime {
@@ -16,55 +14,15 @@ namespace {
 
 using api::Json;
 
-bool any_job(const ValidationContext& review, auto takes) {
-    const auto& jobs = jobs_of(review.runtime).items();
-    return std::any_of(jobs.begin(), jobs.end(), takes);
-}
-
-bool has_node(const Json& job) {
-    return find_named(pod_spec_of(job)["containers"], api::node_container) != nullptr;
-}
-
-bool has_job_that_trains(const ValidationContext& review) {
-    return any_job(review, [](const Json& job) { return takes_program(job) && has_node(job); });
-}
-
-bool has_job_for_env(const ValidationContext& review) {
-    return any_job(review, [&](const Json& job) { return has_node(job) && review.plugins.trains(job); });
-}
-
-bool has_job_for_resources(const ValidationContext& review) {
-    return any_job(review, [&](const Json& job) {
-        return has_node(job) && review.plugins.gets_resources_per_node(job);
+// Returns the fields of `spec.trainer` that are set, but not taken; initializers have rules of their own.
+std::vector<const TakenField*> without_job(const ValidationContext& review, WithoutJob consequence) {
+    auto fields =
+        fields_without_job(review.job.spec, review.runtime["spec"]["template"]["spec"], review.plugins);
+    std::erase_if(fields, [&](const TakenField* field) {
+        return field->without_job != consequence || !field->path.starts_with("trainer.");
     });
+    return fields;
 }
-
-bool has_job_to_scale(const ValidationContext& review) {
-    return any_job(review, [&](const Json& job) { return review.plugins.is_scaled(job); });
-}
-
-bool has_job_with_processes(const ValidationContext& review) {
-    return any_job(review, [&](const Json& job) { return review.plugins.takes_processes(job); });
-}
-
-struct Part {
-    std::string_view field;
-    bool (*is_taken)(const ValidationContext&);
-};
-
-constexpr Part program[] = {
-    {"image", has_job_that_trains},
-    {"command", has_job_that_trains},
-    {"args", has_job_that_trains},
-    {"env", has_job_for_env},
-    {"resourceClaimsPerNode", has_job_for_resources},
-};
-
-constexpr Part numbers[] = {
-    {"numNodes", has_job_to_scale},
-    {"numProcPerNode", has_job_with_processes},
-    {"resourcesPerNode", has_job_for_resources},
-};
 
 void images_are_there(const ValidationContext& review, api::FieldErrors& errors) {
     if (review.is_reviewed_as_new()) errors.append(image_errors(review.runtime, review.job));
@@ -72,13 +30,12 @@ void images_are_there(const ValidationContext& review, api::FieldErrors& errors)
 
 void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors) {
     if (!review.is_reviewed_as_new()) return;
-    for (const auto& [field, is_taken] : program)
-        if (!review.job.spec["trainer"][field].empty() && !is_taken(review))
-            errors.push_back({api::FieldErrorType::forbidden,
-                              "spec.trainer." + std::string(field),
-                              {},
-                              "the runtime has no job for it",
-                              {}});
+    for (const TakenField* field : without_job(review, WithoutJob::denies))
+        errors.push_back({api::FieldErrorType::forbidden,
+                          "spec." + std::string(field->path),
+                          {},
+                          "the runtime has no job for it",
+                          {}});
 }
 
 void resources_are_usable(const ValidationContext& review, api::FieldErrors& errors) {
@@ -99,10 +56,9 @@ void warn_of_empty_image(const ValidationContext& review, api::Warnings& warning
 // warns.
 void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_reviewed_as_new()) return;
-    for (const auto& [field, is_taken] : numbers) {
-        if (review.job.spec["trainer"][field].empty() || is_taken(review)) continue;
-        if (field == "resourcesPerNode" && !review.plugins.ml_policy().is_object()) continue;
-        warnings.push_back("spec.trainer." + std::string(field) +
+    for (const TakenField* field : without_job(review, WithoutJob::warns)) {
+        if (field->path == "trainer.resourcesPerNode" && !review.plugins.ml_policy().is_object()) continue;
+        warnings.push_back("spec." + std::string(field->path) +
                            " has no effect: nothing in the runtime takes it");
     }
 }

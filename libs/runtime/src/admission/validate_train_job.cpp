@@ -198,7 +198,8 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
                               .runtime = *runtime,
                               .merged_spec = merged,
                               .plugins = plugins,
-                              .observed = review.observed},
+                              .observed = review.observed,
+                              .is_new = context.is_reviewed_as_new()},
                              result.errors);
             if (!plugin->rules().empty()) name_rule(result.errors, before, plugin->rules().front());
         }

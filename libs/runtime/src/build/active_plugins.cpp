@@ -4,16 +4,13 @@
 
 #include "api/names.hpp"
 #include "runtime/plugin.hpp"
+#include "template/replicated_jobs.hpp"
 #include "template/shape.hpp"
 
 namespace runtime {
 namespace {
 
 using api::Json;
-
-std::string_view ancestor_of(const Json& replicated_job) {
-    return replicated_job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
-}
 
 std::string_view name_of(const Json& replicated_job) { return replicated_job["name"].as_string(); }
 
@@ -76,7 +73,9 @@ std::optional<std::int64_t> ActivePlugins::least_pods(const PodSet& pods) const 
 }
 
 bool ActivePlugins::takes_processes(const Json& job) const {
-    return std::any_of(begin(), end(), [&](const Plugin* plugin) { return plugin->takes_processes(job); });
+    return std::any_of(begin(), end(), [&](const Plugin* plugin) {
+        return plugin->takes_processes(plugin->policy_of(runtime_), job);
+    });
 }
 
 bool ActivePlugins::counts_gpus() const { return any_policy(plugins_, &Policy::counts_gpus); }

@@ -7,6 +7,7 @@
 #include "build/failure_rules.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
+#include "build/taken_fields.hpp"
 #include "build/template_rules.hpp"
 #include "build/trainer_errors.hpp"
 #include "resources/claims.hpp"
@@ -75,6 +76,15 @@ void note_forbidden_fields(const Inputs& inputs, Built& built) {
                                         "\" has a deadline or TTL that is ignored: " + paths});
 }
 
+// Admission denies most of these TrainJobs, or warns.
+void note_fields_without_job(const std::vector<const TakenField*>& fields, Built& built) {
+    if (fields.empty()) return;
+    std::string paths;
+    for (const TakenField* field : fields)
+        paths += (paths.empty() ? "spec." : ", spec.") + std::string(field->path);
+    built.warnings.push_back({"TrainJobFieldIgnored", "no job of the runtime takes " + paths});
+}
+
 api::Result<> enforce(const Inputs& inputs, Info& info) {
     using Hook = api::Result<> (Plugin::*)(const Inputs&, Info&) const;
     constexpr Hook hooks[] = {&Plugin::enforce_ml_policy, &Plugin::enforce_pod_group_policy,
@@ -124,6 +134,7 @@ api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
     auto patched = merged_template(inputs.runtime, inputs.job.spec, plugins);
     if (!patched) return patched.error();
 
+    const auto ignored = fields_without_job(inputs.job.spec, patched->spec, plugins);
     const Json& runtime_spec = inputs.runtime["spec"];
     Info info = {.job = inputs.job,
                  .ml_policy = runtime_spec["mlPolicy"],
@@ -141,6 +152,7 @@ api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
 
     Built built;
     note_forbidden_fields(inputs, built);
+    note_fields_without_job(ignored, built);
     for (const Plugin* plugin : plugins)
         if (const auto done = plugin->build(inputs, info, built); !done) return done.error();
     for (BuildWarning& notice : info.warnings) built.warnings.push_back(std::move(notice));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -27,7 +28,7 @@ std::vector<PodSet> count_pods(const Json& spec, const ActivePlugins& plugins,
     for (const Json& job : spec["replicatedJobs"].items()) {
         PodSet pods;
         pods.name = job["name"].as_string();
-        pods.ancestor = job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
+        pods.ancestor = ancestor_of(job);
         pods.count = base_count(job, pods.ancestor, plugins.ml_policy());
         // The steps of a TrainJob run once each.
         if (!is_known_ancestor(pods.ancestor))

@@ -40,8 +40,7 @@ void check_job_names(const Json& jobs, FieldErrors& errors) {
 void check_one_trainer(const Json& jobs, FieldErrors& errors) {
     bool found = false;
     for (std::size_t i = 0; i < jobs.items().size(); ++i) {
-        const Json& labels = jobs[i]["template"]["metadata"]["labels"];
-        if (labels[api::ancestor_label].as_string() != api::ancestor_trainer) continue;
+        if (ancestor_of(jobs[i]) != api::ancestor_trainer) continue;
         if (found)
             errors.push_back(
                 {FieldErrorType::invalid,

@@ -84,9 +84,7 @@ void add_resource_errors(const Json& replicated_job, const Json& container, cons
 
 }  // namespace
 
-bool takes_program(const Json& job) {
-    return job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer;
-}
+bool takes_program(const Json& job) { return ancestor_of(job) == api::ancestor_trainer; }
 
 FieldErrors image_errors(const Json& runtime, const api::TrainJob& job) {
     FieldErrors errors;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "api/json.hpp"
+#include "api/names.hpp"
 
 /// Access to the jobs of a runtime, and their paths in errors.
 namespace runtime {
@@ -23,6 +24,11 @@ inline const api::Json& jobs_of(const api::Json& runtime) {
 
 inline const api::Json& pod_spec_of(const api::Json& replicated_job) {
     return replicated_job["template"]["spec"]["template"]["spec"];
+}
+
+/// Returns the step of a TrainJob that a replicated job runs, by its label; empty if it has none.
+inline std::string_view ancestor_of(const api::Json& replicated_job) {
+    return replicated_job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
 }
 
 /// Returns the beginning of a long name, which says enough in errors and warnings about many items.

@@ -126,7 +126,9 @@ public:
     const Policy* policy() const override { return &flux_policy; }
     std::span<const api::RuleId> rules() const override { return admission_rules; }
 
-    bool takes_processes(const Json& job) const override { return job["name"].as_string() == flux_job; }
+    bool takes_processes(const Json&, const Json& job) const override {
+        return job["name"].as_string() == flux_job;
+    }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;

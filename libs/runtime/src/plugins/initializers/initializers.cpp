@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "build/taken_fields.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
@@ -57,6 +58,15 @@ std::string missing_for(std::string_view name, const Json& job_set_spec) {
     return {};
 }
 
+// Returns whether the TrainJob sets a field of `spec.initializer.<member>` that no job takes, although there
+// is one of the initializer's name: what takes it is known by its label.
+bool is_dropped(std::string_view member, const ValidationInputs& review) {
+    const std::string prefix = "initializer." + std::string(member) + ".";
+    const auto dropped = fields_without_job(review.job.spec, review.merged_spec, review.plugins);
+    return std::any_of(dropped.begin(), dropped.end(),
+                       [&](const TakenField* field) { return field->path.starts_with(prefix); });
+}
+
 // Writes `spec.initializer` (URIs, environment and credentials) into the jobs with its label. Runs after the
 // frameworks, so that the user's settings take precedence.
 class Initializers final : public Plugin {
@@ -69,7 +79,10 @@ public:
         if (review.merged_spec.is_null()) return;
         for (const auto& [ancestor, member, rule] : steps) {
             if (!review.job.spec["initializer"][member].is_object()) continue;
-            const std::string missing = missing_for(ancestor, review.merged_spec);
+            std::string missing = missing_for(ancestor, review.merged_spec);
+            if (missing.empty() && review.is_new && is_dropped(member, review))
+                missing = "label " + std::string(api::ancestor_label) + ": " + std::string(ancestor) +
+                          " on its job \"" + std::string(ancestor) + "\"";
             if (!missing.empty())
                 errors.push_back({api::FieldErrorType::invalid,
                                   "spec.runtimeRef",

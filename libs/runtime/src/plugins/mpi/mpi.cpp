@@ -7,6 +7,7 @@
 #include "runtime/plugin.hpp"
 #include "runtime/rule.hpp"
 #include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -186,7 +187,12 @@ public:
     bool also_trains(const Json& mpi, std::string_view job) const override {
         return job == node_job && launcher_is_node(mpi);
     }
-    bool takes_processes(const Json& job) const override { return job["name"].as_string() == node_job; }
+    // The slots are in the host file, and in the environment of the launcher.
+    bool takes_processes(const Json& mpi, const Json& job) const override {
+        const std::string_view name = job["name"].as_string();
+        if (name != launcher_job) return name == node_job;
+        return launcher_is_node(mpi) || find_named(pod_spec_of(job)["containers"], api::node_container);
+    }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;

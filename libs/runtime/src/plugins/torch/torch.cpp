@@ -156,8 +156,12 @@ class Torch final : public Plugin {
 public:
     std::string_view name() const override { return "torch"; }
     const Policy* policy() const override { return &torch_policy; }
-    bool takes_processes(const Json& job) const override {
-        return takes_program(job) && find_named(pod_spec_of(job)["containers"], api::node_container);
+    bool takes_processes(const Json& torch, const Json& job) const override {
+        if (takes_program(job) && find_named(pod_spec_of(job)["containers"], api::node_container))
+            return true;
+        const auto& targets = torch["envInjection"]["targets"].items();
+        return std::any_of(targets.begin(), targets.end(),
+                           [&](const Json& target) { return target["jobName"] == job["name"]; });
     }
     std::optional<std::int64_t> least_nodes(const Json& policy) const override {
         const auto elastic = elastic_of(policy);
