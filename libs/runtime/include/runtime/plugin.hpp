@@ -17,14 +17,21 @@ namespace runtime {
 inline constexpr std::string_view ml_policy_group = "mlPolicy";
 inline constexpr std::string_view pod_group_policy_group = "podGroupPolicy";
 
+/// A number of a policy and its minimum, which is also the schema's.
+struct NumberBound {
+    std::string_view path;  ///< below the policy
+    std::int64_t least = 0;
+};
+
 /// The member of a runtime's `spec` that turns a plugin on, and properties of the plugin that other parts
 /// need.
 struct Policy {
-    std::string_view group = {};       ///< ml_policy_group or pod_group_policy_group
-    std::string_view member = {};      ///< "relay"
-    const Shape* shape = &any_object;  ///< of the member: checked before any hook reads it
-    bool needs_host_names = false;     ///< runtimes must have host names and indices of Pods
-    bool counts_gpus = false;          ///< claims are read, so that Info::gpus is known
+    std::string_view group = {};                ///< ml_policy_group or pod_group_policy_group
+    std::string_view member = {};               ///< "relay"
+    const Shape* shape = &any_object;           ///< of the member: checked before any hook reads it
+    std::span<const NumberBound> numbers = {};  ///< all of them; a value that is no number has no bound
+    bool needs_host_names = false;              ///< runtimes must have host names and indices of Pods
+    bool counts_gpus = false;                   ///< claims are read, so that Info::gpus is known
     bool places_env = false;  ///< the plugin itself places `spec.trainer.env` after its own variables
     /// A kind of which build() makes one object under the TrainJob's name. It is watched, as metadata, in
     /// clusters that serve it. nullptr: none.

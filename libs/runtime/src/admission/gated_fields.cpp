@@ -5,6 +5,7 @@
 
 #include "admission/validation_context.hpp"
 #include "runtime/compare.hpp"
+#include "template/member_at.hpp"
 
 namespace runtime {
 namespace {
@@ -31,18 +32,12 @@ constexpr GatedField of_runtimes[] = {
     {Gate::failure_policy, "runPolicy.failurePolicy"},
 };
 
-const Json& at(const Json& spec, std::string_view path) {
-    const auto dot = path.find('.');
-    const Json& member = spec[path.substr(0, dot)];
-    return dot == path.npos ? member : at(member, path.substr(dot + 1));
-}
-
 api::FieldErrors behind_gates(std::span<const GatedField> fields, const Json& spec, const Json& old_spec,
                               const Gates& gates, Rule rule) {
     api::FieldErrors errors;
     for (const auto& [gate, path] : fields) {
-        const Json& value = at(spec, path);
-        if (gates.has(gate) || value.is_null() || is_equivalent(value, at(old_spec, path))) continue;
+        const Json& value = member_at(spec, path);
+        if (gates.has(gate) || value.is_null() || is_equivalent(value, member_at(old_spec, path))) continue;
         errors.push_back(
             {api::FieldErrorType::forbidden, "spec." + std::string(path), {}, needs_text(gate), {}, rule});
     }

@@ -4,6 +4,7 @@
 
 #include "admission/validation_context.hpp"
 #include "api/quantity.hpp"
+#include "build/number_rules.hpp"
 #include "build/pod_sets.hpp"
 #include "build/taken_fields.hpp"
 #include "build/trainer_errors.hpp"
@@ -35,6 +36,19 @@ void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors)
                           "spec." + std::string(field->path),
                           {},
                           "the runtime has no job for it",
+                          {}});
+}
+
+// What the runtime says wrongly is an error of the reference to it.
+void numbers_have_bounds(const ValidationContext& review, api::FieldErrors& errors) {
+    if (!review.is_reviewed_as_new()) return;
+    const Json& trainer = review.job.spec["trainer"];
+    errors.append(number_errors_of_trainer(trainer));
+    for (const api::FieldError& error : number_errors_of_runtime(review.runtime, review.plugins, trainer))
+        errors.push_back({error.type,
+                          "spec.runtimeRef",
+                          review.job.runtime_ref.name,
+                          "its " + error.field + " is " + to_json(error.value) + ", and " + error.detail,
                           {}});
 }
 
@@ -108,6 +122,7 @@ void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnin
 constexpr Check checks[] = {
     {Rule::image, images_are_there, RuleInput::runtime},
     {Rule::trainer_job, trainer_is_taken, RuleInput::runtime},
+    {Rule::number_bounds, numbers_have_bounds, RuleInput::runtime},
     {Rule::resources, resources_are_usable, RuleInput::runtime},
     {Rule::limits_cover_requests, limits_cover_requests, RuleInput::runtime},
 };

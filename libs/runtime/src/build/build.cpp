@@ -5,6 +5,7 @@
 #include "api/json.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
+#include "build/number_rules.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
 #include "build/taken_fields.hpp"
@@ -29,9 +30,11 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
         return api::invalid("spec.runtimeRef", "the runtime " + too_large_text(values));
     if (auto shape = check_runtime_shape(inputs.runtime, pipeline); !shape) return shape;
     if (auto shape = check_train_job_shape(inputs.job.spec); !shape) return shape;
+    const Json& trainer = inputs.job.spec["trainer"];
     for (const api::FieldErrors& errors :
          {validate_template(inputs.runtime, plugins),
           check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build),
+          number_errors_of_trainer(trainer), number_errors_of_runtime(inputs.runtime, plugins, trainer),
           image_errors(inputs.runtime, inputs.job), unusable_resources(inputs.runtime, inputs.job, plugins),
           limit_errors(inputs.runtime, inputs.job, plugins),
           job_failure_policy_errors(inputs.runtime, inputs.job)})

@@ -5,6 +5,7 @@
 #include "api/names.hpp"
 #include "build/trainer_errors.hpp"
 #include "template/edit.hpp"
+#include "template/member_at.hpp"
 #include "template/replicated_jobs.hpp"
 
 namespace runtime {
@@ -59,12 +60,6 @@ constexpr TakenField fields[] = {
     {"initializer.model.secretRef", WithoutJob::denies, has_name, downloads_model},
 };
 
-const Json& value_at(const Json& tree, std::string_view path) {
-    const auto dot = path.find('.');
-    const Json& member = tree[path.substr(0, dot)];
-    return dot == path.npos ? member : value_at(member, path.substr(dot + 1));
-}
-
 }  // namespace
 
 constinit const std::span<const TakenField> taken_fields = fields;
@@ -74,7 +69,7 @@ std::vector<const TakenField*> fields_without_job(const Json& train_job_spec, co
     std::vector<const TakenField*> found;
     const auto& jobs = job_set_spec["replicatedJobs"].items();
     for (const TakenField& field : fields) {
-        if (!field.is_set(value_at(train_job_spec, field.path))) continue;
+        if (!field.is_set(member_at(train_job_spec, field.path))) continue;
         const auto takes = [&](const Json& job) { return field.is_taken_by(job, plugins); };
         if (std::none_of(jobs.begin(), jobs.end(), takes)) found.push_back(&field);
     }

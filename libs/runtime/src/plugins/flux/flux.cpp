@@ -112,8 +112,11 @@ Json certificate_secret(const api::TrainJob& job, const CurveKeyPair& keys) {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("flux", "J18")};
 
+constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
+
 constexpr Policy flux_policy = {.group = ml_policy_group,
                                 .member = "flux",
+                                .numbers = numbers,
                                 .needs_host_names = true,
                                 .counts_gpus = true,
                                 .added_container = flux_installer};

@@ -113,6 +113,11 @@ std::vector<bool> following(const Json& job_set_spec, const std::vector<bool>& m
     return chosen;
 }
 
+// Returns how many Pods of a replica need room at the same time.
+std::int64_t least_of(const PodSet& pods) {
+    return std::max<std::int64_t>(0, pods.least.value_or(pods.count));
+}
+
 api::Result<> check_runtime_classes(const Json& job_set_spec) {
     std::set<std::string_view> classes = {""};
     const auto& jobs = job_set_spec["replicatedJobs"].items();
@@ -152,18 +157,29 @@ Gang started_with(const Info& info, std::size_t first) {
     return gang;
 }
 
-Gang gang_of(Info& info) {
-    const PodSet* first = info.pod_set(api::node_container);
-    if (!first) first = info.trainer_pod_set();
-    if (!first && !info.pod_sets.empty()) first = &info.pod_sets.front();
+Gang gang_of(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
     Gang gang;
-    if (!first) return gang;
-    const std::vector<bool> members = chosen_with(info.spec, first->index);
-    const std::vector<bool> followers = following(info.spec, members, first->index);
-    for (const PodSet& pods : info.pod_sets)
+    if (pod_sets.empty()) return gang;
+    const auto first_that = [&](auto is_meant) {
+        return std::find_if(pod_sets.begin(), pod_sets.end(), is_meant);
+    };
+    auto first = first_that([](const PodSet& pods) { return pods.name == api::node_container; });
+    if (first == pod_sets.end())
+        first = first_that([](const PodSet& pods) { return pods.ancestor == api::ancestor_trainer; });
+    if (first == pod_sets.end()) first = pod_sets.begin();
+    const std::vector<bool> members = chosen_with(job_set_spec, first->index);
+    const std::vector<bool> followers = following(job_set_spec, members, first->index);
+    for (const PodSet& pods : pod_sets)
         if (members[pods.index] || followers[pods.index])
             gang.push_back({.pods = &pods, .is_member = members[pods.index]});
     return gang;
+}
+
+bool has_members(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
+    const Gang gang = gang_of(job_set_spec, pod_sets);
+    return std::any_of(gang.begin(), gang.end(), [](const GangJob& each) {
+        return each.is_member && each.pods->replicas > 0 && least_of(*each.pods) > 0;
+    });
 }
 
 api::Result<> check_only_gang_policy(const Info& info) {
@@ -211,16 +227,14 @@ api::Result<std::vector<GangRoom>> gang_room(const Inputs& inputs, const Info& i
     std::vector<GangRoom> rooms;
     for (const GangJob& each : gang) {
         const PodSet& set = *each.pods;
-        const Json& job = info.spec["replicatedJobs"][set.index];
-        const Json& spec = pod_spec_of(job);
+        const Json& spec = pod_spec_of(info.spec["replicatedJobs"][set.index]);
         const auto overhead = overhead_of.find(spec["runtimeClassName"].as_string());
         defaults.overhead = overhead == overhead_of.end() ? Json() : *overhead->second;
         auto requests = pod_requests(spec, defaults);
         if (!requests)
             return api::invalid(pod_spec_path(set.index) + "." + requests.error().field,
                                 requests.error().message);
-        const std::int64_t replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
-        const std::int64_t count = replicas * std::max<std::int64_t>(0, set.least.value_or(set.count));
+        const std::int64_t count = set.replicas * least_of(set);
         pods += count;
         if (pods > std::numeric_limits<std::int32_t>::max())
             return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
@@ -230,7 +244,7 @@ api::Result<std::vector<GangRoom>> gang_room(const Inputs& inputs, const Info& i
 }
 
 api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups) {
-    const auto rooms = gang_room(inputs, info, gang_of(info));
+    const auto rooms = gang_room(inputs, info, gang_of(info.spec, info.pod_sets));
     if (!rooms) return rooms.error();
     std::int64_t members = 0;
     ResourceList sum;

@@ -40,7 +40,10 @@ Gang started_with(const Info& info, std::size_t first);
 
 /// Returns the jobs whose Pods belong to the gang, in order: those that start with the job called "node", or
 /// else with the one that trains, and those that follow them.
-Gang gang_of(Info& info);
+Gang gang_of(const api::Json& job_set_spec, const std::vector<PodSet>& pod_sets);
+
+/// Returns whether a scheduler can wait for any Pod of the gang: one of its members has Pods.
+bool has_members(const api::Json& job_set_spec, const std::vector<PodSet>& pod_sets);
 
 /// Returns how many Pods of each of these jobs need room at the same time, and what the scheduler reserves
 /// for one of them. Fails if a quantity cannot be read, or if all together are more Pods than an int32 can

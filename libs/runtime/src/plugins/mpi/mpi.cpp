@@ -73,8 +73,11 @@ const Implementation* implementation_of(const Json& mpi) {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("mpi", "J15")};
 
+constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
+
 constexpr Policy mpi_policy = {.group = ml_policy_group,
                                .member = "mpi",
+                               .numbers = numbers,
                                .needs_host_names = true,
                                .counts_gpus = true,
                                .places_env = true,

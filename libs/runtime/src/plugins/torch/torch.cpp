@@ -146,9 +146,15 @@ constexpr api::RuleId targets_rule("torch_env_targets", "J13");
 constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env", "J12"), targets_rule,
                                            torch_tune_rule, elastic_rule};
 
+constexpr NumberBound numbers[] = {{"numProcPerNode", 1},
+                                   {"elasticPolicy.minNodes", 1},
+                                   {"elasticPolicy.maxNodes", 1},
+                                   {"elasticPolicy.maxRestarts", 0}};
+
 constexpr Policy torch_policy = {.group = ml_policy_group,
                                  .member = "torch",
                                  .shape = &torch_shape,
+                                 .numbers = numbers,
                                  .needs_host_names = true,
                                  .counts_gpus = true};
 

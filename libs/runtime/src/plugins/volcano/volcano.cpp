@@ -41,8 +41,10 @@ std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("volcano", "J17")};
 
+constexpr NumberBound numbers[] = {{"networkTopology.highestTierAllowed", 0}};
+
 constexpr Policy volcano_policy = {
-    .group = pod_group_policy_group, .member = "volcano", .owned_kind = &pod_groups};
+    .group = pod_group_policy_group, .member = "volcano", .numbers = numbers, .owned_kind = &pod_groups};
 
 class Volcano final : public Plugin {
 public:
@@ -97,7 +99,7 @@ public:
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
-        for (const GangJob& each : gang_of(info))
+        for (const GangJob& each : gang_of(info.spec, info.pod_sets))
             info.pod_template(*each.pods)["metadata"]["annotations"][group_annotation] = info.job.meta.name;
         return check_only_gang_policy(info);
     }

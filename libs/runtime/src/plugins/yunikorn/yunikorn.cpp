@@ -69,8 +69,8 @@ std::string application_of(const api::TrainJob& job, std::size_t stage) {
 // Returns the gangs of a TrainJob. The first one has the nodes, and the jobs that follow the nodes while they
 // run. Other jobs, such as initializers, are gangs of their own: else YuniKorn would hold the nodes' room
 // while they run.
-std::vector<Gang> stages_of(Info& info) {
-    std::vector<Gang> stages = {gang_of(info)};
+std::vector<Gang> stages_of(const Info& info) {
+    std::vector<Gang> stages = {gang_of(info.spec, info.pod_sets)};
     std::vector<bool> placed(info.pod_sets.size());
     for (const GangJob& each : stages.front()) placed[each.pods->index] = true;
     for (const PodSet& pods : info.pod_sets) {
@@ -106,7 +106,10 @@ std::string parameters_of(const Json& policy) {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("yunikorn")};
 
-constexpr Policy yunikorn_policy = {.group = pod_group_policy_group, .member = "yunikorn"};
+constexpr NumberBound numbers[] = {{"placeholderTimeoutSeconds", 1}};
+
+constexpr Policy yunikorn_policy = {
+    .group = pod_group_policy_group, .member = "yunikorn", .numbers = numbers};
 
 class YuniKorn final : public Plugin {
 public:
