@@ -6,7 +6,7 @@ import pytest
 from gangs import GROUPS, path_of_pod_group, said_of
 from jobs import runtime, train_job
 from progress import until_alone
-from rest import conditions, wait_for
+from rest import ApiError, conditions, wait_for
 
 
 def pod_group(rest, policy, name):
@@ -70,6 +70,22 @@ def test_a_torch_job_becomes_a_gang_and_is_not_written_again(signalbox, pod_grou
     signalbox.wait_until_idle()
     assert signalbox.writes() == 0
     assert pod_group(rest, policy, policy) == group
+
+
+def test_a_gang_of_no_nodes_is_refused_where_no_pod_group_of_none_can_be_stored(signalbox, pod_groups, rest):
+    rest.create(runtime("no-gang", ml_policy={"torch": {}}, podGroupPolicy={"coscheduling": {}}))
+    with pytest.raises(ApiError, match="spec.trainer.numNodes: .*must be at least 1: .*PodGroup of at least one Pod"):
+        rest.create(train_job("none", "no-gang", nodes=0))
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "none"}, "spec": {"minMember": 0}}
+    with pytest.raises(ApiError, match="spec.minMember: .*greater than or equal to 1"):
+        rest.request("POST", path_of_pod_group("coscheduling", "", rest.namespace), group)
+
+
+def test_a_gang_of_no_nodes_completes_under_volcano(signalbox, pod_groups, rest):
+    rest.create(runtime("empty-gang", ml_policy={"torch": {}}, podGroupPolicy={"volcano": {}}))
+    rest.create(train_job("nothing", "empty-gang", nodes=0))
+    wait_for("Complete", lambda: conditions(rest.get("trainjobs", "nothing")).get("Complete", {}).get("status") == "True")
+    assert pod_group(rest, "volcano", "nothing")["spec"]["minMember"] == 0
 
 
 def test_a_priority_class_has_to_exist_under_volcano(signalbox, pod_groups, rest):
