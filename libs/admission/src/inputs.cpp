@@ -6,6 +6,7 @@
 #include "api/train_job.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/snapshot.hpp"
+#include "net/tls/digest.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace admission {
@@ -113,6 +114,7 @@ Subject subject_of(const api::AdmissionRequest& request, const runtime::Required
     const bool had_job_set = lifecycle::had_job_set(job);
     job.conditions = {};
     job.jobs_status = std::vector<api::JobStatus>(had_job_set ? 1 : 0);
+    job.runtime_digest = cut(status["runtimeDigest"].as_string());
     return subject;
 }
 
@@ -194,8 +196,8 @@ net::Async<InputReader::FoundJobSet> InputReader::read_job_set(api::ObjectKey ke
 }
 
 // Returns the runtime in the snapshot of the TrainJob; nullptr if no snapshot belongs to the TrainJob, or if
-// it is broken: then the live runtime is used. Fails if the runtime is too large here, since the reconciler
-// builds from it.
+// it is broken, or not the runtime that the TrainJob began with: then the live runtime is used. Fails if the
+// runtime is too large here, since the reconciler builds from it.
 net::Async<InputReader::Tree> InputReader::snapshot_of(const api::TrainJob& job, MaybeTurn& large) const {
     const api::ObjectKey key = {job.meta.ns, runtime::snapshot_name(job.meta.name)};
     MaybeTurn expensive;
@@ -204,6 +206,9 @@ net::Async<InputReader::Tree> InputReader::snapshot_of(const api::TrainJob& job,
     if (!*config_map) co_return Tree();
     auto runtime = runtime::read_snapshot(**config_map, job);
     if (!runtime) co_return Tree();
+    const bool is_known = !job.runtime_digest.empty();
+    if (is_known && net::digest_text(runtime::digested_text(*runtime)) != job.runtime_digest)
+        co_return Tree();
     co_return unless_too_large(std::make_shared<const api::Json>(std::move(*runtime)));
 }
 
@@ -316,7 +321,7 @@ net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Run
     }
     if (!wanted.runtime) co_return inputs;
 
-    // The source of the reconciler comes first; if that does not exist, the reconciler's second choice.
+    // The source of the reconciler comes first; without it the other one still tells what is wrong.
     const bool live_first = source == lifecycle::RuntimeSource::live;
     for (int choice = 0; choice < 2 && !inputs.runtime; ++choice) {
         const bool is_live = live_first == (choice == 0);

@@ -9,6 +9,9 @@
 namespace api {
 namespace {
 
+// "sha256:" and 32 bytes in hex.
+constexpr std::size_t longest_digest = 71;
+
 struct Group {
     std::string_view name;
     std::int64_t replicas;
@@ -94,7 +97,8 @@ AppliedNote applied_note(const Json& object) {
     note.hash = take_until('.');
     note.fixed_part = take_until('.');
     note.source = take_until('.');
-    note.nodes = rest;
+    note.nodes = take_until('.');
+    note.runtime = rest;
     return note;
 }
 
@@ -113,12 +117,18 @@ std::string nodes_note(const TrainJob& job) {
     return nodes == nodes_of_runtime ? "-" : std::to_string(nodes);
 }
 
+std::string noted_runtime(const Json& job_set) {
+    const std::string_view note = applied_note(job_set).runtime;
+    return std::string(note.size() <= longest_digest ? note : "");
+}
+
 JobSet parse_job_set(const Json& object) {
     JobSet job_set;
     job_set.meta = parse_meta(object);
     job_set.applied_here = is_applied_here(object);
     job_set.taken_over = is_taken_over(object);
     job_set.built_for_nodes = noted_nodes(object);
+    job_set.runtime_digest = noted_runtime(object);
     job_set.suspend = object["spec"]["suspend"].bool_or(false);
     for (Condition& condition : parse_conditions(object["status"]["conditions"])) {
         if (condition.is_true() && condition.type == "RestartingJobSet")

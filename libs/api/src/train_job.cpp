@@ -37,6 +37,7 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.jobs_status = parse_jobs_status(status["jobsStatus"]);
     if (const Json& policy = status["runPolicy"]; policy.is_object())
         job.run_policy = parse_run_policy(policy);
+    job.runtime_digest = status["runtimeDigest"].as_string();
     job.start_time = as_time(status["startTime"].as_string());
     job.completion_time = as_time(status["completionTime"].as_string());
     job.restarts = parse_restarts(status);
@@ -133,7 +134,8 @@ bool is_managed_here(const TrainJob& job) {
 
 bool may_be_corrected(const TrainJob& stored) {
     const Condition* created = find_condition(stored.conditions, condition::created);
-    return is_managed_here(stored) && created && created->status == "False" && stored.jobs_status.empty();
+    const bool has_begun = !stored.runtime_digest.empty() || !stored.jobs_status.empty();
+    return is_managed_here(stored) && created && created->status == "False" && !has_begun;
 }
 
 const Condition* terminal_condition(const TrainJob& job) {

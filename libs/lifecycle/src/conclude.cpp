@@ -39,6 +39,7 @@ Concluder::Concluder(const Observed& observed, const Outcome& outcome, api::Time
     conclusion_.conditions = job_.conditions;
     conclusion_.jobs_status = job_.jobs_status;
     conclusion_.run_policy = job_.run_policy;
+    conclusion_.runtime_digest = job_.runtime_digest;
     conclusion_.start_time = job_.start_time;
     conclusion_.completion_time = job_.completion_time;
     conclusion_.restarts = job_.restarts;
@@ -47,8 +48,9 @@ Concluder::Concluder(const Observed& observed, const Outcome& outcome, api::Time
 Conclusion Concluder::take() && {
     conclusion_.status_changed =
         conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status ||
-        conclusion_.run_policy != job_.run_policy || conclusion_.start_time != job_.start_time ||
-        conclusion_.completion_time != job_.completion_time || conclusion_.restarts != job_.restarts;
+        conclusion_.run_policy != job_.run_policy || conclusion_.runtime_digest != job_.runtime_digest ||
+        conclusion_.start_time != job_.start_time || conclusion_.completion_time != job_.completion_time ||
+        conclusion_.restarts != job_.restarts;
     const auto look = sooner(next_progress_look(observed_, now_), {});
     conclusion_.requeues_for_progress = look && conclusion_.requeue_after == look;
     if (auto restarted = restart_event(observed_, conclusion_.restarts))
@@ -84,8 +86,8 @@ void Concluder::conclude_dispatched(const ReadFailed* unread, const Decision& de
     (*this)(*expire);
 }
 
-// A new policy or time is no reason to write the status of a job that is being deleted, or after an error
-// that no condition reports.
+// A new policy, digest or time is no reason to write the status of a job that is being deleted, or after an
+// error that no condition reports.
 void Concluder::follow_policy_and_times(const Decision& decision) {
     if (std::holds_alternative<Expire>(decision)) return;
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
@@ -95,6 +97,7 @@ void Concluder::follow_policy_and_times(const Decision& decision) {
         conclusion_.jobs_status == job_.jobs_status)
         return;
     follow_policy(decision);
+    follow_runtime();
     follow_times();
 }
 

@@ -54,6 +54,7 @@ private:
 
     // Status that follows from the observed objects and the conditions: concluder_follow.cpp.
     void follow_policy(const Decision& decision);
+    void follow_runtime();
     void follow_times();
     std::optional<api::Time> start_before(const api::Condition* ended, bool had_ended) const;
     bool awaits_snapshot() const;

@@ -31,6 +31,17 @@ void Concluder::follow_policy(const Decision& decision) {
         conclusion_.run_policy.reset();
 }
 
+// Stores which runtime the job began with, once there is a JobSet of it, and for good. The JobSet itself
+// tells that after a crash; one of an older release or another controller leaves it to the snapshot.
+void Concluder::follow_runtime() {
+    if (!job_.runtime_digest.empty() || api::terminal_condition(job_)) return;
+    const api::JobSet* job_set = knows_job_set_ ? own_job_set(observed_) : nullptr;
+    if (!job_set && !outcome_.job_set_written) return;
+    const std::string noted = job_set ? job_set->runtime_digest : std::string();
+    for (const std::string& digest : {outcome_.runtime_digest, observed_.snapshot_digest, noted})
+        if (conclusion_.runtime_digest.empty()) conclusion_.runtime_digest = digest;
+}
+
 // Returns whether the status will show that there is a JobSet.
 bool Concluder::shows_job_set() const {
     return api::is_true(conclusion_.conditions, api::condition::created) || !conclusion_.jobs_status.empty();

@@ -13,7 +13,8 @@ const api::JobSet* own_job_set(const Observed& observed) {
 bool has_foreign_job_set(const Observed& observed) { return observed.job_set && !own_job_set(observed); }
 
 bool had_job_set(const api::TrainJob& job) {
-    return api::is_true(job.conditions, api::condition::created) || !job.jobs_status.empty();
+    return !job.runtime_digest.empty() || api::is_true(job.conditions, api::condition::created) ||
+           !job.jobs_status.empty();
 }
 
 api::Time start_of_run(const Observed& observed) {

@@ -1,10 +1,16 @@
 #include "lifecycle/run_policy.hpp"
 
+#include "lifecycle/snapshot.hpp"
+
 namespace lifecycle {
 namespace {
 
 const api::RunPolicy* pointer_to(const std::optional<api::RunPolicy>& policy) {
     return policy ? &*policy : nullptr;
+}
+
+bool goes_on_here(const Observed& observed) {
+    return observed.job && api::is_managed_here(*observed.job) && !api::terminal_condition(*observed.job);
 }
 
 }  // namespace
@@ -14,10 +20,15 @@ bool has_begun(const Observed& observed) { return own_job_set(observed) || had_j
 // A policy that was stored before there was a JobSet may be of another snapshot: the snapshot is replaced as
 // long as the runtime changes.
 bool wants_snapshot_policy(const Observed& observed) {
-    if (!observed.job || !api::is_managed_here(*observed.job) || api::terminal_condition(*observed.job))
-        return false;
+    if (!goes_on_here(observed)) return false;
     const bool is_fixed = observed.job->run_policy && had_job_set(*observed.job);
     return has_begun(observed) && !is_fixed;
+}
+
+bool wants_snapshot(const Observed& observed) {
+    if (wants_snapshot_policy(observed)) return true;
+    if (!goes_on_here(observed)) return false;
+    return own_job_set(observed) && began_with(observed).digest.empty();
 }
 
 const api::RunPolicy* policy_of(const Observed& observed) {

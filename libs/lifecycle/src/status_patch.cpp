@@ -33,6 +33,7 @@ api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
         status["runPolicy"] = conclusion.run_policy ? patch_of(job.run_policy.value_or(api::RunPolicy()),
                                                                *conclusion.run_policy)
                                                     : api::Json();
+    if (conclusion.runtime_digest != job.runtime_digest) status["runtimeDigest"] = conclusion.runtime_digest;
     add_time(status, "startTime", job.start_time, conclusion.start_time);
     add_time(status, "completionTime", job.completion_time, conclusion.completion_time);
     if (conclusion.restarts.all != job.restarts.all) status["restarts"] = conclusion.restarts.all;

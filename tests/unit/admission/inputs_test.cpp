@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "net/tls/digest.hpp"
 #include "relay.hpp"
 #include "reviews.hpp"
 #include "runtime/snapshot.hpp"
@@ -270,6 +271,29 @@ TEST_CASE("the snapshot takes precedence over the live runtime", "[inputs]") {
     fixture.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
     const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
     CHECK_THAT(reply.message(), Catch::Contains("PET_NNODES"));
+}
+
+TEST_CASE("a snapshot of another runtime than the TrainJob began with does not decide what may change",
+          "[inputs]") {
+    Json torch = test::cluster_runtime();
+    torch["spec"]["mlPolicy"]["torch"] = Json::object();
+    for (const bool is_forged : {false, true}) {
+        DYNAMIC_SECTION((is_forged ? "forged" : "its own")) {
+            const Json began_with = is_forged ? test::cluster_runtime() : torch;
+            Json job = job_with_status(created);
+            job["status"]["runtimeDigest"] = net::digest_text(runtime::digested_text(began_with));
+            const Json old_job = job;
+            job["spec"]["trainer"]["env"] =
+                Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
+            Fixture fixture;
+            fixture.store(kube::resources::config_maps, snapshot_of(job, torch));
+            fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+            const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+            CHECK((reply.message().find("PET_NNODES") == std::string::npos) == is_forged);
+            CHECK(asked(fixture) ==
+                  (is_forged ? std::vector{job_set, snapshot, live} : std::vector{job_set, snapshot}));
+        }
+    }
 }
 
 TEST_CASE("a runtime that is too large for reviews is refused, from the cache and from the API server",

@@ -51,6 +51,21 @@ TEST_CASE("a JobSet without our hash, or with our note, belongs to another contr
         R"({"trainer.kubeflow.org/applied-hash": "1", "trainer.kubeflow.org/taken-over": "true"})"));
 }
 
+TEST_CASE("a JobSet tells from which runtime it was built", "[api]") {
+    const auto noted = [](const std::string& note) {
+        Json job_set;
+        job_set["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] = note;
+        return parse_job_set(job_set).runtime_digest;
+    };
+    const std::string digest = "sha256:" + std::string(64, 'a');
+    CHECK(noted("1.2.3.4." + digest) == digest);
+    CHECK(noted("1.2.3.4." + digest + " {\"node\":{}}") == digest);
+    CHECK(noted("1.2.3..a") == "a");
+    for (const char* older : {"", "1", "1.2.3", "1.2.3.4", "1.2.3.4 a.b.c.d.e.f"})
+        CHECK(noted(older).empty());
+    CHECK(noted("1.2.3.4." + digest + "a").empty());
+}
+
 TEST_CASE("a JobSet tells for which number of nodes it was built", "[api]") {
     const auto noted = [](const std::string& note) {
         Json job_set;
@@ -59,10 +74,11 @@ TEST_CASE("a JobSet tells for which number of nodes it was built", "[api]") {
     };
     CHECK(noted("1.2.3.4") == 4);
     CHECK(noted("1.2.3.4 {\"node\":{}}") == 4);
+    CHECK(noted("1.2.3.4.sha256:5 {\"node\":{}}") == 4);
     CHECK(noted("1.2.3.-") == nodes_of_runtime);
     // Older releases wrote less, and users can write anything.
     for (const char* other : {"", "1", "1.2.3", "1.2.3 {\"a\":1.5.6}", "1.2.3.", "1.2.3.4x", "1.2.3.-4",
-                              "1.2.3.4.5", "1.2.3.99999999999999999999"}) {
+                              "1.2.3.99999999999999999999"}) {
         INFO(other);
         CHECK_FALSE(noted(other));
     }

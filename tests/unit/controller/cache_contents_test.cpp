@@ -103,7 +103,7 @@ TEST_CASE(
         "spec":{"suspend":true,"activeDeadlineSeconds":60,"runtimeRef":{"name":"torch"},
             "trainer":{"args":["x"]},"unknown":1},
         "status":{"conditions":[{"type":"Created","status":"True","reason":"r","message":"m"}],
-            "jobsStatus":[{"name":"node","ready":1}],"runPolicy":{"activeDeadlineSeconds":9},
+            "jobsStatus":[{"name":"node","ready":1}],"runPolicy":{"activeDeadlineSeconds":9},"runtimeDigest":"sha256:a",
             "startTime":"2026-01-15T10:00:00Z","completionTime":"2026-01-15T11:00:00Z","trainerStatus":{"progressPercentage":3}}})");
     Enqueued enqueued;
     sink(enqueued.cache.train_jobs()).upsert({"ns", "job"}, "7", whole);
@@ -121,6 +121,7 @@ TEST_CASE(
     CHECK(kept->conditions == want.conditions);
     CHECK(kept->jobs_status == want.jobs_status);
     CHECK(kept->run_policy == want.run_policy);
+    CHECK(kept->runtime_digest == want.runtime_digest);
     CHECK(kept->start_time == want.start_time);
     CHECK(kept->completion_time == want.completion_time);
     const auto bytes = enqueued.cache.train_jobs().find({"ns", "job"})->object.bytes();
@@ -136,12 +137,14 @@ TEST_CASE("of a TrainJob that has ended, or is managed by others, little is kept
     SECTION("ended") {
         job["status"] = object(
             R"({"conditions":[{"type":"Complete","status":"True"}],"runPolicy":{"ttlSecondsAfterFinished":9}})");
+        job["status"]["runtimeDigest"] = "sha256:" + std::string(64, 'a');
     }
     SECTION("managed by others") { job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; }
     Enqueued enqueued;
     sink(enqueued.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
     const auto* entry = enqueued.cache.train_jobs().find({"ns", "job"});
     CHECK(entry->object.bytes().size() < 350);
+    CHECK(entry->object.bytes().find("sha256") == std::string_view::npos);
     CHECK(entry->object.bytes().find("labels") == std::string_view::npos);
     const auto kept = enqueued.cache.train_job({"ns", "job"});
     const api::TrainJob want = api::parse_train_job(job);

@@ -56,7 +56,8 @@ Json status_of(const Json& job) {
     Json status = job["status"];
     if (Json* conditions = status.find("conditions"))
         for (Json& condition : conditions->items()) condition.erase("lastTransitionTime");
-    for (const char* reported_elsewhere : {"runPolicy", "startTime"}) status.erase(reported_elsewhere);
+    for (const char* reported_elsewhere : {"runPolicy", "runtimeDigest", "startTime"})
+        status.erase(reported_elsewhere);
     return status;
 }
 

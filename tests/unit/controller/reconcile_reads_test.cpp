@@ -66,19 +66,6 @@ TEST_CASE("a JobSet is not created while the runtime cannot be read, and no cond
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("a job that lost both its JobSet and its snapshot says what is missing") {
-    Life life;
-    life.reconcile();
-    life.server.erase(job_sets, key);
-    life.server.erase(config_maps, snapshot);
-    life.reconcile();
-    CHECK(life.condition("Created") == "False/JobsBuildFailed");
-    CHECK(life.message("Created") ==
-          "spec.runtimeRef: ConfigMap ns/job-runtime-snapshot, the runtime as this TrainJob began with it, "
-          "is gone; "
-          "delete the TrainJob and create it again");
-}
-
 TEST_CASE("resuming takes the snapshot and does not wait for a runtime that cannot be read") {
     Life life;
     life.set_suspend(true);

@@ -27,6 +27,7 @@ struct TakenOver : Life {
         foreign["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 7;
         server.erase(job_sets, key);
         server.erase(config_maps, snapshot);
+        server.edit(train_jobs, key, [](Json& job) { job["status"].erase("runtimeDigest"); });
         server.apply(job_sets, foreign);
         uid = api::parse_meta(job_set()).uid;
         server.take_writes();
@@ -175,7 +176,7 @@ TEST_CASE("what the Pods of another controller have mounted stays while its temp
         INFO(of.framework);
         WithMap life(of);
         life.reconcile();
-        CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
+        CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + status_path});
         CHECK(life.is_theirs());
         life.suspend();
         life.finish_some();

@@ -62,6 +62,7 @@ TEST_CASE("a running JobSet that no status knows is compared with its TrainJob b
     Observed observed = running();
     observed.job->conditions = {condition("Created", status, reason)};
     observed.job->jobs_status.clear();
+    observed.job->runtime_digest.clear();
     const Decision decision = decide(observed, start + 10s);
     CHECK(std::get<Run>(decision).verifies);
     CHECK(needs_live(decision, observed) == Live::all);

@@ -49,7 +49,8 @@ inline api::JobSet job_set_of(const api::TrainJob& job) {
                      .controller_uid = job.meta.uid},
             .suspend = job.suspend,
             .applied_here = true,
-            .replicated_jobs = {{.name = "node", .ready = 1, .active = 1}}};
+            .replicated_jobs = {{.name = "node", .ready = 1, .active = 1}},
+            .runtime_digest = "sha256:0"};
 }
 
 /// Its JobSet runs, and the status says so.
@@ -59,6 +60,7 @@ inline Observed running() {
     observed.job->conditions = {created()};
     observed.job->jobs_status = observed.job_set->replicated_jobs;
     observed.job->run_policy = api::RunPolicy();
+    observed.job->runtime_digest = observed.job_set->runtime_digest;
     observed.job->start_time = start;
     return observed;
 }

@@ -33,6 +33,7 @@ public:
         if (maybe()) job.jobs_status = counts();
         if (maybe(20)) job.ttl_seconds_after_finished = ttls_[below(2)];
         if (maybe()) job.run_policy = policy();
+        if (maybe()) job.runtime_digest = "sha256:1";
         if (maybe()) job.start_time = time();
         if (maybe()) job.completion_time = time();
         if (maybe()) observed.live_policy = policy();
@@ -56,7 +57,10 @@ public:
             case 2: return {.result = WriteFailed{"JobSet a/b", error, static_cast<Write>(below(3))}};
             case 3: return {.result = ForeignObject{"Secret a/b"}};
             case 4: return {.result = JobSetRemoved{"why"}};
-            default: return {.job_set_written = maybe(), .plugin_conditions = {any_condition("Complete")}};
+            default:
+                return {.runtime_digest = "sha256:2",
+                        .job_set_written = maybe(),
+                        .plugin_conditions = {any_condition("Complete")}};
         }
     }
 
@@ -189,12 +193,15 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         REQUIRE(conclusion.status_changed == (conclusion.conditions != observed.job->conditions ||
                                               conclusion.jobs_status != observed.job->jobs_status ||
                                               conclusion.run_policy != observed.job->run_policy ||
+                                              conclusion.runtime_digest != observed.job->runtime_digest ||
                                               conclusion.start_time != observed.job->start_time ||
                                               conclusion.completion_time != observed.job->completion_time));
         if (conclusion.completion_time && conclusion.completion_time != observed.job->completion_time)
             REQUIRE((api::is_true(conclusion.conditions, "Complete") ||
                      api::is_true(conclusion.conditions, "Failed")));
         if (!observed.job->jobs_status.empty()) REQUIRE(!conclusion.jobs_status.empty());
+        if (!observed.job->runtime_digest.empty())
+            REQUIRE(conclusion.runtime_digest == observed.job->runtime_digest);
         const bool unread = std::holds_alternative<ReadFailed>(outcome.result);
         if (unread)
             for (const api::Condition& condition : conclusion.conditions) {
@@ -211,6 +218,7 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         written.job->conditions = conclusion.conditions;
         written.job->jobs_status = conclusion.jobs_status;
         written.job->run_policy = conclusion.run_policy;
+        written.job->runtime_digest = conclusion.runtime_digest;
         written.job->start_time = conclusion.start_time;
         written.job->completion_time = conclusion.completion_time;
         if (decide(written, now) == decision)

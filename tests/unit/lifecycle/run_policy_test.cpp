@@ -21,6 +21,7 @@ Observed crashed() {
     const Observed before = submitted();
     observed.job->conditions.clear();
     observed.job->jobs_status.clear();
+    observed.job->runtime_digest.clear();
     observed.job->run_policy = before.job->run_policy;
     observed.job->start_time = before.job->start_time;
     return observed;
@@ -87,6 +88,68 @@ TEST_CASE("the snapshot tells what a job began with whose status does not", "[po
     observed.job_set->applied_here = false;
     CHECK_FALSE(conclude_after(observed, 1s).run_policy);
     CHECK(conclude_after(observed, 1s, built_from(other)).run_policy == other);
+}
+
+TEST_CASE("a job's status says what it began with from its JobSet on, and for good", "[policy]") {
+    Outcome outcome = built_from(one);
+    outcome.runtime_digest = "sha256:a";
+    CHECK(conclude_after(submitted(), 1s, outcome).runtime_digest == "sha256:a");
+    // A refused JobSet may still be built from a corrected runtime.
+    Outcome refusal = refused(server_error(422, "no", api::Errc::invalid));
+    refusal.runtime_digest = "sha256:a";
+    CHECK(conclude_after(submitted(), 1s, refusal).runtime_digest.empty());
+    CHECK(conclude_after(submitted(), 1s, Outcome{.result = ReadyToCreate()}).runtime_digest.empty());
+
+    const Observed began = running();
+    CHECK(conclude_after(began, 1s, outcome).runtime_digest == "sha256:0");
+    CHECK_FALSE(conclude_after(began, 1s).status_changed);
+
+    SECTION("after a crash, as the JobSet says") {
+        const Conclusion conclusion = conclude_after(crashed(), 1s);
+        CHECK(conclusion.runtime_digest == "sha256:0");
+        CHECK(status_patch(*crashed().job, conclusion)["status"]["runtimeDigest"] == "sha256:0");
+    }
+    SECTION("but not while the JobSet may be made anew") {
+        Observed late = crashed();
+        late.job->meta.generation = 2;
+        REQUIRE(may_be_outdated(late));
+        CHECK(conclude_after(late, 1s, {.result = ReadFailed{"JobSet default/job", lost_connection}})
+                  .runtime_digest.empty());
+        CHECK(conclude_after(late, 1s).runtime_digest == "sha256:0");
+    }
+    SECTION("of a JobSet of an older release, as its snapshot says") {
+        Observed older = running();
+        older.job->runtime_digest.clear();
+        older.job_set->runtime_digest.clear();
+        older.job->run_policy = one;
+        CHECK(wants_snapshot(older));
+        CHECK_FALSE(wants_snapshot_policy(older));
+        CHECK_FALSE(conclude_after(older, 1s).status_changed);
+        older.snapshot_policy = other;
+        older.snapshot_digest = "sha256:b";
+        const Conclusion conclusion = conclude_after(older, 1s);
+        CHECK(conclusion.runtime_digest == "sha256:b");
+        CHECK(conclusion.run_policy == one);
+        older.job->runtime_digest = conclusion.runtime_digest;
+        CHECK_FALSE(wants_snapshot(older));
+    }
+    SECTION("no more after its end") {
+        Observed ended = completed();
+        ended.job->runtime_digest.clear();
+        CHECK_FALSE(wants_snapshot(ended));
+        CHECK_FALSE(conclude_after(ended, 1h).status_changed);
+    }
+}
+
+TEST_CASE("a job that has begun is not corrected, although its JobSet and its counts are gone", "[policy]") {
+    Observed observed = running();
+    observed.job_set.reset();
+    observed.job->jobs_status.clear();
+    const Conclusion conclusion = conclude_after(observed, 1s, build_failed());
+    CHECK(get(conclusion, "Created").status == "False");
+    observed.job->conditions = conclusion.conditions;
+    CHECK(had_job_set(*observed.job));
+    CHECK_FALSE(api::may_be_corrected(*observed.job));
 }
 
 TEST_CASE("an unfinished job of an older release gets what it began with, and its start, in one write",

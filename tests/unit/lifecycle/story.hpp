@@ -18,6 +18,7 @@ struct Story {
         observed.job->conditions = conclusion.conditions;
         observed.job->jobs_status = conclusion.jobs_status;
         observed.job->run_policy = conclusion.run_policy;
+        observed.job->runtime_digest = conclusion.runtime_digest;
         observed.job->start_time = conclusion.start_time;
         observed.job->completion_time = conclusion.completion_time;
         observed.retry_state = conclusion.retry_state;

@@ -121,7 +121,7 @@ Json job_set_of(const char* pod_template, const char* source = "0123456789abcdef
         "{kind: JobSet, metadata: {name: a}, spec: {suspend: true, network: {a: b}, replicatedJobs: "
         "[{name: node, template: {spec: {template: {}}}}, {name: other}]}}");
     object["spec"]["replicatedJobs"].items().front()["template"]["spec"]["template"] = tree(pod_template);
-    return runtime::with_applied_hash(std::move(object), source);
+    return runtime::with_applied_hash(std::move(object), {.source = source});
 }
 
 std::string_view note_on(const Json& object) {
@@ -141,8 +141,8 @@ TEST_CASE("a JobSet's annotation with its placement fields stays small", "[runti
     CHECK(note_on(placed).substr(50) == R"( {"node":{"nodeSelector":{"zone":"b"}}})");
     CHECK(runtime::is_applied(placed, placed));
     CHECK(note_on(job_set_of("{}")).size() == 50);
-    const Json sized = runtime::with_applied_hash(placed, "0123456789abcdef", "3");
-    CHECK(note_on(sized).substr(50) == R"(.3 {"node":{"nodeSelector":{"zone":"b"}}})");
+    const Json sized = runtime::with_applied_hash(placed, {"0123456789abcdef", "3", "sha256:ab"});
+    CHECK(note_on(sized).substr(50) == R"(.3.sha256:ab {"node":{"nodeSelector":{"zone":"b"}}})");
     CHECK(runtime::applied_hash(sized) == runtime::applied_hash(placed));
     CHECK(runtime::keeps_template(placed, sized));
     CHECK_FALSE(runtime::is_built_from_other(sized, "0123456789abcdef"));
@@ -161,7 +161,7 @@ TEST_CASE("a JobSet's annotation with its placement fields stays small", "[runti
                 Json::object({{"key", std::string(80, 'k') + std::to_string(k)}, {"operator", "Exists"}}));
         jobs.push_back(std::move(job));
     }
-    const Json noted = runtime::with_applied_hash(large, "0123456789abcdef");
+    const Json noted = runtime::with_applied_hash(large, {"0123456789abcdef"});
     CHECK(to_json(large).size() > 262144);
     CHECK(note_on(noted).size() < 40000);
     CHECK(runtime::is_applied(noted, noted));
@@ -257,18 +257,21 @@ TEST_CASE("what a merge patch has suspended needs no apply unless something else
     CHECK(runtime::is_applied_but_for_suspend(ours, more, changed(patched, {{"spec.b", "1"}})));
 }
 
-TEST_CASE("a suspended JobSet of a release that noted no number of nodes needs no apply for the note",
-          "[runtime]") {
+TEST_CASE("a suspended JobSet of a release that noted less needs no apply for the note", "[runtime]") {
     const Json object = tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}");
-    const Json ours = runtime::with_applied_hash(object, "source", "3");
-    const Json former = runtime::with_applied_hash(object, "source", "");
-    CHECK(runtime::is_applied_but_for_suspend(ours, ours, former));
-    CHECK(runtime::is_applied(ours, former));
-    CHECK_FALSE(runtime::is_applied(ours, runtime::with_applied_hash(object, "source", "4")));
-    CHECK_FALSE(
-        runtime::is_applied_but_for_suspend(ours, ours, runtime::with_applied_hash(object, "source", "4")));
-    CHECK_FALSE(
-        runtime::is_applied_but_for_suspend(ours, ours, runtime::with_applied_hash(object, "other", "")));
+    const auto noting = [&](const char* source, const char* nodes, const char* of) {
+        return runtime::with_applied_hash(object, {source, nodes, of});
+    };
+    const Json ours = noting("source", "3", "sha256:a");
+    for (const Json& former : {noting("source", "", ""), noting("source", "3", "")}) {
+        CHECK(runtime::is_applied_but_for_suspend(ours, ours, former));
+        CHECK(runtime::is_applied(ours, former));
+    }
+    for (const Json& other : {noting("source", "4", "sha256:a"), noting("source", "3", "sha256:b")}) {
+        CHECK_FALSE(runtime::is_applied(ours, other));
+        CHECK_FALSE(runtime::is_applied_but_for_suspend(ours, ours, other));
+    }
+    CHECK_FALSE(runtime::is_applied_but_for_suspend(ours, ours, noting("other", "", "")));
 }
 
 TEST_CASE("an immutable field is sent as it is stored if that is also what is built", "[runtime]") {

@@ -146,6 +146,32 @@ TEST_CASE("only fields of runtimes are read from a snapshot", "[runtime]") {
     CHECK(runtime::read_snapshot(config_map, job()).value() == runtime);
 }
 
+TEST_CASE("the digest of a runtime is of what TrainJobs are built from", "[runtime]") {
+    const std::string text = runtime::digested_text(plain_runtime());
+    const auto digested = [](const Json& runtime) {
+        const Json config_map = runtime::make_snapshot(job(), runtime);
+        return runtime::digested_text(runtime::read_snapshot(config_map, job()).value());
+    };
+    CHECK(digested(plain_runtime()) == text);
+    Json yaml = runtime::make_snapshot(job(), plain_runtime());
+    at(yaml, stored) = api::to_yaml(plain_runtime());
+    CHECK(runtime::digested_text(runtime::read_snapshot(yaml, job()).value()) == text);
+    // A runtime that was deleted and made again is the same one.
+    CHECK(digested(changed(plain_runtime(), {{"metadata.uid", "u"},
+                                             {"metadata.resourceVersion", "\"7\""},
+                                             {"metadata.annotations", "{a: b}"},
+                                             {"metadata.managedFields", "[{manager: x}]"}})) == text);
+    for (const char* field :
+         {"mlPolicy", "podGroupPolicy", "runPolicy", "ttlSecondsAfterFinished", "template"}) {
+        INFO(field);
+        const Json other = changed(plain_runtime(), {{("spec." + std::string(field)).c_str(), "{other: 1}"}});
+        CHECK(runtime::digested_text(other) != text);
+        CHECK(api::parse_json(runtime::digested_text(other)).value() == other["spec"]);
+    }
+    CHECK(runtime::digested_text(Json()) == "{}");
+    CHECK(runtime::digested_text(tree("{spec: [1]}")) == "{}");
+}
+
 TEST_CASE("a large snapshot of the original is read, scripts included", "[runtime]") {
     Json runtime = plain_runtime();
     Json& container =

@@ -7,7 +7,6 @@
 #include "explain/progress.hpp"
 #include "lifecycle/state.hpp"
 #include "list/rows.hpp"
-#include "runtime/snapshot.hpp"
 
 namespace cli {
 namespace {
@@ -105,8 +104,7 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     document["events"] = Json::array();
     for (const EventLine& event : event_lines_of(seen.events.found))
         document["events"].push_back(event_row(event));
-    const auto snapshot = seen.snapshot.found.is_null() ? api::Result<Json>(Json())
-                                                        : runtime::read_snapshot(seen.snapshot.found, job);
+    const auto snapshot = runtime_of_snapshot(seen, job);
     if (snapshot && snapshot->is_object() && seen.runtime.found.is_object())
         for (const std::string& change : field_differences((*snapshot)["spec"], seen.runtime.found["spec"]))
             document["runtime"]["changes"].push_back(change);

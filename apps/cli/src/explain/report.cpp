@@ -8,6 +8,7 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
+#include "controller/reconcile/observe.hpp"
 #include "explain/differences.hpp"
 #include "explain/findings.hpp"
 #include "explain/policy_refusals.hpp"
@@ -283,6 +284,15 @@ void add_events(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen
 
 }  // namespace
 
+api::Result<Json> runtime_of_snapshot(const RelatedObjects& seen, const api::TrainJob& job) {
+    if (seen.snapshot.found.is_null()) return Json();
+    auto runtime = runtime::read_snapshot(seen.snapshot.found, job);
+    if (!runtime || job.runtime_digest.empty()) return runtime;
+    if (controller::runtime_digest(*runtime) != job.runtime_digest)
+        return api::invalid("", "it does not hold the runtime that the job began with");
+    return runtime;
+}
+
 // The status of a JobSet does not show whether Pods run.
 PodsRun pods_run(const ReadResult<std::vector<Json>>& pods) {
     if (pods.is_unread()) return PodsRun::unknown;
@@ -295,8 +305,7 @@ PodsRun pods_run(const ReadResult<std::vector<Json>>& pods) {
 
 std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal) {
     const api::TrainJob job = api::parse_train_job(seen.job);
-    const auto read = seen.snapshot.found.is_null() ? api::Result<Json>(Json())
-                                                    : runtime::read_snapshot(seen.snapshot.found, job);
+    const auto read = runtime_of_snapshot(seen, job);
     const Json* snapshot = read && !read->is_null() ? &*read : nullptr;
 
     Screen screen(terminal.colours);

@@ -5,6 +5,7 @@
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "api/time.hpp"
+#include "api/train_job.hpp"
 #include "job/job_state.hpp"
 #include "text/duration.hpp"
 #include "text/terminal.hpp"
@@ -35,6 +36,10 @@ struct RelatedObjects {
     /// Of the servers of progress; only of a TrainJob with a progress deadline.
     ReadResult<api::Json> progress_lease = {};
 };
+
+/// Returns the runtime in the snapshot; null if there is no snapshot. Fails if the reconciler would not use
+/// it.
+api::Result<api::Json> runtime_of_snapshot(const RelatedObjects& seen, const api::TrainJob& job);
 
 /// Returns whether Pods run or have succeeded, by the Pods themselves: the status of a JobSet does not show
 /// it.

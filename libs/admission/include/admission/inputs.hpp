@@ -17,7 +17,8 @@ struct Subject {
     bool is_update = false;
     bool is_large = false;  ///< it takes long to parse and to validate
     api::ObjectKey runtime = {};
-    /// The TrainJob, of which only the identity, the runtimeRef, and whether it has had a JobSet are set.
+    /// The TrainJob, of which only the identity, the runtimeRef, whether it has had a JobSet, and with which
+    /// runtime it began are set.
     api::TrainJob job = {};
 };
 Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& required);

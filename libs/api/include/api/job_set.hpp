@@ -22,6 +22,8 @@ struct JobSet {
     /// num_nodes() of the TrainJob when it was built, by applied_hash_annotation. Empty: older releases do
     /// not say that.
     std::optional<std::int64_t> built_for_nodes = {};
+    /// The digest of the runtime that it was built from, by the same annotation. Empty: as above.
+    std::string runtime_digest = {};
     Restarts restarts_before = {};  ///< of the TrainJob's earlier JobSets: restarts_before_annotation
     Restarts restarts = {};         ///< its own, and those before
     std::optional<std::int64_t> max_restarts = {};  ///< of its failure policy, for its own alone
@@ -49,7 +51,7 @@ bool is_applied_here(const Json& object);
 /// missing, or api::taken_over_annotation is set.
 bool is_taken_over(const Json& job_set);
 
-/// The parts of applied_hash_annotation, `<hash>.<template>.<source>.<nodes> <placement>`, which
+/// The parts of applied_hash_annotation, `<hash>.<template>.<source>.<nodes>.<runtime> <placement>`, which
 /// runtime/applied_hash.hpp writes and explains. Objects that are no JobSet have the first one, and older
 /// releases wrote fewer; what is missing is empty. Users can edit all of them. Refers to the object.
 struct AppliedNote {
@@ -57,14 +59,17 @@ struct AppliedNote {
     std::string_view fixed_part = {};
     std::string_view source = {};
     std::string_view nodes = {};
+    std::string_view runtime = {};
     std::string_view placement = {};
 };
 AppliedNote applied_note(const Json& object);
 
-/// Reads and writes that number in applied_hash_annotation of a JobSet: what follows the third dot, "3" or
-/// "-".
+/// Reads and writes that number in applied_hash_annotation of a JobSet: "3" or "-".
 std::optional<std::int64_t> noted_nodes(const Json& job_set);
 std::string nodes_note(const TrainJob& job);
+
+/// Reads the digest of the runtime there. Empty if it is longer than any digest.
+std::string noted_runtime(const Json& job_set);
 
 JobSet parse_job_set(const Json& object);
 

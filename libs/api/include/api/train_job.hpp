@@ -71,6 +71,9 @@ struct TrainJob {
     std::vector<Condition> conditions = {};
     std::vector<JobStatus> jobs_status = {};
     std::optional<RunPolicy> run_policy = {};  ///< `status.runPolicy`
+    /// `status.runtimeDigest`: of the runtime that the TrainJob began with. Empty: it has not begun, or its
+    /// status was written by another controller or release.
+    std::string runtime_digest = {};
     std::optional<Time> start_time = {};
     std::optional<Time> completion_time = {};
     Restarts restarts = {};  ///< `status.restarts` and `status.restartsCountTowardsMax`

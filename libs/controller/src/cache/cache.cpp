@@ -108,7 +108,8 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     const Cache::JobSetIndex index = {.of_train_job = true,
                                       .applied_here = api::is_applied_here(object),
                                       .taken_over = api::is_taken_over(object),
-                                      .built_for_nodes = api::noted_nodes(object)};
+                                      .built_for_nodes = api::noted_nodes(object),
+                                      .runtime_digest = api::noted_runtime(object)};
     keep_what_decisions_need(object, {"annotations", "labels", "generation", "creationTimestamp",
                                       "deletionTimestamp", "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
@@ -231,8 +232,11 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
     keep_entries(object, "labels", at_rest ? no_keys : queue_keys);
     keep_what_decisions_need(
         object, {"annotations", "labels", "generation", "creationTimestamp", "deletionTimestamp"});
-    keep_only(object.find("status"), {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime",
-                                      "restarts", "restartsCountTowardsMax", "trainerStatus"});
+    keep_only(object.find("status"),
+              {"conditions", "jobsStatus", "runPolicy", "runtimeDigest", "startTime", "completionTime",
+               "restarts", "restartsCountTowardsMax", "trainerStatus"});
+    // Nothing is built any more.
+    if (Json* const status = object.find("status"); at_rest && status) status->erase("runtimeDigest");
     const bool is_abridged = at_rest && abridge_status(object);
     return {.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
             .expects_job_set = goes_on && lifecycle::had_job_set(job),
@@ -264,6 +268,7 @@ std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {
     job_set.applied_here = entry->index.applied_here;
     job_set.taken_over = entry->index.taken_over;
     job_set.built_for_nodes = entry->index.built_for_nodes;
+    job_set.runtime_digest = entry->index.runtime_digest;
     return job_set;
 }
 

@@ -58,7 +58,7 @@ kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
     if (auto looked = co_await read_again(seen); !std::holds_alternative<Done>(looked.result))
         co_return looked;
     const Json& live = *seen;
-    if (!runtime::is_built_from_other(live, source_)) co_return Outcome();
+    if (!runtime::is_built_from_other(live, note_.source)) co_return Outcome();
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
     if (lifecycle::loses_something(verdict)) co_return kept_for(verdict);
     const api::Error outdated = invalid("it was created from what has been corrected since");

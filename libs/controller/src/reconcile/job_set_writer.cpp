@@ -87,7 +87,7 @@ kube::Async<std::shared_ptr<const Json>> JobSetWriter::whole_job_set() {
 }
 
 Json JobSetWriter::noted(const runtime::Built& built) const {
-    return runtime::with_applied_hash(built.objects.back().object, source_, api::nodes_note(job()));
+    return runtime::with_applied_hash(built.objects.back().object, note_);
 }
 
 kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {

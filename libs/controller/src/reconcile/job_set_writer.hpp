@@ -4,6 +4,7 @@
 #include "controller/reconcile/written_versions.hpp"
 #include "kube/client/api_server.hpp"
 #include "lifecycle/outcome.hpp"
+#include "runtime/applied_hash.hpp"
 
 namespace controller {
 
@@ -34,9 +35,8 @@ bool cannot_be_tried(const api::Error& error);
 /// lifecycle/withdrawal.hpp and lifecycle/recreate.hpp.
 class JobSetWriter {
 public:
-    /// `source`: runtime::source_of() the inputs of the build.
-    JobSetWriter(kube::ApiServer& server, const View& view, std::string source, WrittenVersions& written)
-        : server_(server), view_(view), source_(std::move(source)), written_(written) {}
+    JobSetWriter(kube::ApiServer& server, const View& view, runtime::BuildNote note, WrittenVersions& written)
+        : server_(server), view_(view), note_(std::move(note)), written_(written) {}
 
     // References in the arguments must live until the coroutine ends.
     kube::Task<lifecycle::Outcome> create(const runtime::Built& built, const NeededObjects& found);
@@ -82,7 +82,7 @@ private:
 
     kube::ApiServer& server_;
     const View& view_;
-    std::string source_;
+    runtime::BuildNote note_;
     WrittenVersions& written_;
     bool wants_live_view_ = false;
 };

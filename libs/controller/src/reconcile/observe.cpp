@@ -6,6 +6,8 @@
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/run_policy.hpp"
 #include "lifecycle/ttl.hpp"
+#include "net/tls/digest.hpp"
+#include "reconcile/runtime_snapshot.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace controller {
@@ -27,6 +29,10 @@ kube::Resource runtime_resource(const api::TrainJob& job) {
                                                               : kube::resources::cluster_training_runtimes;
 }
 
+std::string runtime_digest(const api::Json& runtime) {
+    return net::digest_text(runtime::digested_text(runtime));
+}
+
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
     return {train_job.ns, runtime::snapshot_name(train_job.name)};
 }
@@ -44,28 +50,39 @@ View cached_view(const Cache& cache, const api::ObjectKey& key) {
 
 namespace {
 
-// An unusable snapshot counts as an empty policy: a job that stays too long does less harm than one that is
-// deleted by mistake.
-kube::Async<api::RunPolicy> read_snapshot_policy(kube::ApiServer& server, const api::TrainJob& job) {
-    const auto config_map = co_await read(server, kube::resources::config_maps, snapshot_key(job.meta.key()));
-    if (!config_map) co_return config_map.error();
-    if (!*config_map) co_return api::RunPolicy();
-    const auto snapshot = runtime::read_snapshot(**config_map, job);
-    co_return snapshot ? api::run_policy_of(*snapshot) : api::RunPolicy();
-}
+struct PolicyOfSnapshot {
+    api::RunPolicy policy = {};
+    std::string digest = {};
+};
 
-lifecycle::ReadFailed snapshot_unread(const api::TrainJob& job, const api::Error& error) {
-    return {"ConfigMap " + to_string(snapshot_key(job.meta.key())), error};
+// A snapshot that is unusable, or not what the job began with, counts as an empty policy: a job that stays
+// too long does less harm than one that is deleted by mistake.
+kube::Task<std::variant<PolicyOfSnapshot, lifecycle::ReadFailed>> read_policy(kube::ApiServer& server,
+                                                                              const View& view) {
+    const lifecycle::RuntimeSource source = lifecycle::runtime_source(view.observed);
+    auto looked = co_await look_at_snapshot(server, view, source);
+    if (auto* unread = std::get_if<lifecycle::ReadFailed>(&looked)) co_return std::move(*unread);
+    const auto& seen = std::get<SnapshotView>(looked);
+    using From = lifecycle::SnapshotPlan::BuildFrom;
+    if (seen.plan.build_from == From::snapshot)
+        co_return PolicyOfSnapshot{api::run_policy_of(*seen.runtime), seen.found.snapshot_digest};
+    // What was taken over has no policy of the live runtime.
+    const std::string began_with = lifecycle::began_with(view.observed).digest;
+    if (seen.plan.build_from == From::live && seen.found.live_digest == began_with)
+        co_return PolicyOfSnapshot{api::run_policy_of(*view.runtime), began_with};
+    co_return PolicyOfSnapshot();
 }
 
 }  // namespace
 
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer& server, View& view) {
     lifecycle::Observed& observed = view.observed;
-    if (lifecycle::wants_snapshot_policy(observed)) {
-        const auto policy = co_await read_snapshot_policy(server, *observed.job);
-        if (!policy) co_return snapshot_unread(*observed.job, policy.error());
-        observed.snapshot_policy = *policy;
+    if (lifecycle::wants_snapshot(observed)) {
+        auto read = co_await read_policy(server, view);
+        if (auto* unread = std::get_if<lifecycle::ReadFailed>(&read)) co_return std::move(*unread);
+        auto& found = std::get<PolicyOfSnapshot>(read);
+        observed.snapshot_policy = found.policy;
+        observed.snapshot_digest = std::move(found.digest);
     }
     if (!lifecycle::ttl_matters(observed)) co_return std::nullopt;
     const api::TrainJob& job = *observed.job;
@@ -76,9 +93,9 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
         // The snapshot replaces a runtime that is gone, not one that cannot be read.
         if (view.runtime_unread) co_return view.runtime_unread;
         if (!began_with) {
-            const auto policy = co_await read_snapshot_policy(server, job);
-            if (!policy) co_return snapshot_unread(job, policy.error());
-            of_snapshot = *policy;
+            auto read = co_await read_policy(server, view);
+            if (auto* unread = std::get_if<lifecycle::ReadFailed>(&read)) co_return std::move(*unread);
+            of_snapshot = std::get<PolicyOfSnapshot>(read).policy;
             began_with = &*of_snapshot;
         }
     }

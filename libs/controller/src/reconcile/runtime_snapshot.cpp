@@ -3,6 +3,7 @@
 #include "api/run_policy.hpp"
 #include "cache/owner.hpp"
 #include "lifecycle/observed.hpp"
+#include "net/process/turns.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace controller {
@@ -13,15 +14,15 @@ using lifecycle::SnapshotState;
 
 std::string described(const api::ObjectKey& key) { return "ConfigMap " + to_string(key); }
 
-SnapshotState state_of(const std::optional<api::Json>& config_map, const api::Result<api::Json>& snapshot,
-                       const View& view) {
-    const api::TrainJob& job = *view.observed.job;
-    if (!config_map) return SnapshotState::absent;
-    if (api::parse_meta(*config_map).controller_uid != job.meta.uid) return SnapshotState::foreign;
-    if (!snapshot) return SnapshotState::broken;
-    const bool same =
-        view.runtime && (*config_map)["data"] == runtime::make_snapshot(job, *view.runtime)["data"];
-    return same ? SnapshotState::same : SnapshotState::differs;
+// Returns whether the plan would be another one if the live runtime, which could not be read, were known.
+bool depends_on_live(lifecycle::RuntimeSource source, const lifecycle::Beginning& began,
+                     const SnapshotView& seen) {
+    for (const std::string& possible : {began.digest, seen.found.snapshot_digest, std::string("other")}) {
+        lifecycle::Runtimes found = seen.found;
+        found.live_digest = possible;
+        if (lifecycle::plan_snapshot(source, began, found) != seen.plan) return true;
+    }
+    return false;
 }
 
 // Returns whether the job began under another controller, which knew nothing of run policies.
@@ -39,12 +40,28 @@ api::Error no_runtime(const api::TrainJob& job) {
                                                "\" does not exist; create it, and this TrainJob goes on");
 }
 
-// The runtime may have changed since: a build from it would differ from what the job has run as.
-api::Error no_snapshot(const api::ObjectKey& key) {
+// A build from another runtime would differ from what the job has run as, and a tenant could choose it.
+api::Error lost_beginning(const View& view, const SnapshotView& seen) {
+    const api::TrainJob& job = *view.observed.job;
+    const std::string map = described(snapshot_key(job.meta.key()));
+    std::string text;
+    switch (seen.found.snapshot) {
+        case SnapshotState::absent:
+            text = map + ", the runtime as this TrainJob began with it, is gone";
+            break;
+        case SnapshotState::readable:
+            text = map + " does not hold the runtime that this TrainJob began with";
+            break;
+        case SnapshotState::broken:
+        case SnapshotState::foreign: text = seen.runtime.error().message; break;
+    }
+    const bool can_return = !lifecycle::began_with(view.observed).digest.empty();
+    if (can_return)
+        text += ", and " + job.runtime_ref.kind + " \"" + job.runtime_ref.name +
+                (view.runtime ? "\" has changed since; undo that" : "\" is gone; create it as it was then") +
+                ", or";
     return api::invalid("spec.runtimeRef",
-                        described(key) +
-                            ", the runtime as this TrainJob began with it, is gone; delete "
-                            "the TrainJob and create it again");
+                        text + (can_return ? "" : ";") + " delete the TrainJob and create it again");
 }
 
 api::Error meanwhile(std::string what) {
@@ -73,35 +90,29 @@ kube::Task<StepFailure> see_that_it_may_go(kube::ApiServer& server, const View& 
 kube::Task<std::variant<ChosenRuntime, StepFailure>> look_and_choose(kube::ApiServer& server,
                                                                      const View& view,
                                                                      lifecycle::RuntimeSource source) {
+    auto looked = co_await look_at_snapshot(server, view, source);
+    if (auto* unread = std::get_if<lifecycle::ReadFailed>(&looked)) co_return StepFailure(std::move(*unread));
+    auto& seen = std::get<SnapshotView>(looked);
     const api::TrainJob& job = *view.observed.job;
-    const api::ObjectKey key = snapshot_key(job.meta.key());
-    auto config_map = co_await read(server, kube::resources::config_maps, key);
-    if (!config_map) co_return StepFailure(lifecycle::ReadFailed{described(key), config_map.error()});
-
-    auto snapshot =
-        *config_map ? runtime::read_snapshot(**config_map, job) : api::Result<api::Json>(no_runtime(job));
-    ChosenRuntime chosen;
-    if (*config_map) chosen.snapshot_uid = api::parse_meta(**config_map).uid;
-    const SnapshotState state = state_of(*config_map, snapshot, view);
-    chosen.plan = lifecycle::plan_snapshot(source, view.runtime != nullptr, state);
-    // An unread runtime is a failure only if the plan depends on it.
-    if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
-        co_return StepFailure(*view.runtime_unread);
+    ChosenRuntime chosen = {.plan = seen.plan, .snapshot_uid = std::move(seen.uid)};
     switch (chosen.plan.build_from) {
         case SnapshotPlan::BuildFrom::live:
             chosen.runtime = is_taken_over(view) ? without_run_policy(view) : view.runtime;
+            chosen.digest = runtime_digest(*chosen.runtime);
             break;
         case SnapshotPlan::BuildFrom::snapshot:
-            chosen.runtime = std::make_shared<const api::Json>(std::move(*snapshot));
+            chosen.runtime = std::make_shared<const api::Json>(std::move(*seen.runtime));
+            chosen.digest = std::move(seen.found.snapshot_digest);
             break;
         case SnapshotPlan::BuildFrom::nothing:
-            if (state == SnapshotState::foreign) {
-                lifecycle::ForeignObject foreign = {described(key), is_leftover(**config_map, job)};
+            if (seen.found.snapshot == SnapshotState::foreign) {
+                lifecycle::ForeignObject foreign = {described(snapshot_key(job.meta.key())),
+                                                    seen.is_leftover};
                 co_return StepFailure(std::move(foreign));
             }
-            if (state == SnapshotState::absent && source == lifecycle::RuntimeSource::snapshot)
-                co_return StepFailure(lifecycle::BuildFailed{no_snapshot(key)});
-            co_return StepFailure(lifecycle::BuildFailed{snapshot ? no_runtime(job) : snapshot.error()});
+            if (source == lifecycle::RuntimeSource::live)
+                co_return StepFailure(lifecycle::BuildFailed{no_runtime(job)});
+            co_return StepFailure(lifecycle::BuildFailed{lost_beginning(view, seen)});
     }
     co_return chosen;
 }
@@ -117,6 +128,33 @@ kube::Task<StepFailure> create_snapshot(kube::ApiServer& server, const api::Trai
 
 }  // namespace
 
+kube::Task<std::variant<SnapshotView, lifecycle::ReadFailed>> look_at_snapshot(
+    kube::ApiServer& server, const View& view, lifecycle::RuntimeSource source) {
+    const api::TrainJob& job = *view.observed.job;
+    const api::ObjectKey key = snapshot_key(job.meta.key());
+    const auto config_map = co_await read(server, kube::resources::config_maps, key);
+    if (!config_map) co_return lifecycle::ReadFailed{described(key), config_map.error()};
+    SnapshotView seen;
+    if (*config_map) {
+        seen.uid = api::parse_meta(**config_map).uid;
+        seen.runtime = runtime::read_snapshot(**config_map, job);
+        const bool is_foreign = api::parse_meta(**config_map).controller_uid != job.meta.uid;
+        seen.is_leftover = is_foreign && is_leftover(**config_map, job);
+        seen.found.snapshot = is_foreign     ? SnapshotState::foreign
+                              : seen.runtime ? SnapshotState::readable
+                                             : SnapshotState::broken;
+    }
+    // Each digest takes a few milliseconds for a runtime of a megabyte.
+    co_await net::next_turn();
+    if (seen.found.snapshot == SnapshotState::readable)
+        seen.found.snapshot_digest = runtime_digest(*seen.runtime);
+    if (view.runtime) seen.found.live_digest = runtime_digest(*view.runtime);
+    const lifecycle::Beginning began = lifecycle::began_with(view.observed);
+    seen.plan = lifecycle::plan_snapshot(source, began, seen.found);
+    if (view.runtime_unread && depends_on_live(source, began, seen)) co_return *view.runtime_unread;
+    co_return seen;
+}
+
 kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiServer& server, const View& view,
                                                                     lifecycle::RuntimeSource source) {
     // Most jobs are new and have no snapshot, so an attempt to create it shows as much as a read. If it
@@ -124,17 +162,22 @@ kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiSer
     if (source == lifecycle::RuntimeSource::live && view.runtime &&
         view.live == lifecycle::Live::job_and_runtime)
         co_return ChosenRuntime{.runtime = view.runtime,
+                                .digest = runtime_digest(*view.runtime),
                                 .plan = {SnapshotPlan::BuildFrom::live, SnapshotPlan::Store::create}};
     co_return co_await look_and_choose(server, view, source);
 }
 
 kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view,
                                        const ChosenRuntime& chosen) {
+    using enum SnapshotPlan::Store;
     const api::TrainJob& job = *view.observed.job;
-    if (chosen.plan.store == SnapshotPlan::Store::replace) {
+    if (chosen.plan.store == keep) co_return lifecycle::Done();
+    if (chosen.plan.store == replace) {
         if (auto may_go = co_await see_that_it_may_go(server, view);
             !std::holds_alternative<lifecycle::Done>(may_go))
             co_return may_go;
+    }
+    if (chosen.plan.store != create) {
         // The ConfigMap is immutable, so it is deleted and created. The UID protects a new ConfigMap of that
         // name.
         const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
@@ -145,7 +188,6 @@ kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view
         if (!removed && removed.error().code != api::Errc::not_found)
             co_return lifecycle::WriteFailed{described(key), removed.error(), lifecycle::Write::remove};
     }
-    if (chosen.plan.store == SnapshotPlan::Store::keep) co_return lifecycle::Done();
     co_return co_await create_snapshot(server, job, *chosen.runtime);
 }
 

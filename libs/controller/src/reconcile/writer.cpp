@@ -54,6 +54,12 @@ kube::Task<std::variant<Basis, StepFailure>> look_up(kube::ApiServer& server, co
     co_return basis;
 }
 
+runtime::BuildNote note_of(const Basis& basis, const runtime::Inputs& inputs) {
+    return {.source = runtime::source_of(inputs),
+            .nodes = api::nodes_note(inputs.job),
+            .runtime = basis.chosen.digest};
+}
+
 // Builds the objects, with the key pairs that they need.
 std::variant<runtime::Built, StepFailure> build(const runtime::Needs& needs, runtime::Inputs& inputs,
                                                 const runtime::Pipeline& pipeline) {
@@ -114,6 +120,10 @@ bool has_same_size(const runtime::Built& one, const runtime::Built& other) {
 kube::Task<Outcome> Writer::act(const lifecycle::Decision& decision) {
     Outcome outcome = co_await carry_out(decision);
     if (view_.live == lifecycle::Live::job_and_runtime && lifecycle::may_come_of_unseen_job_set(outcome))
+        wants_live_view_ = true;
+    // The caches may not show the runtime from which a lost snapshot can be made anew.
+    if (view_.live == lifecycle::Live::nothing &&
+        std::holds_alternative<lifecycle::BuildFailed>(outcome.result))
         wants_live_view_ = true;
     co_return outcome;
 }
@@ -184,7 +194,12 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
         of_former_size = with_num_nodes(job(), *live->built_for_nodes);
     const api::TrainJob& wanted = of_former_size ? *of_former_size : job();
     auto looked_up = co_await look_up(server_, view_, build_context_, step.runtime, wanted);
-    if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return ended(std::move(*failure));
+    if (auto* failure = std::get_if<StepFailure>(&looked_up)) {
+        // The loss of its runtime must not harm a running job.
+        const bool is_lost = std::holds_alternative<lifecycle::BuildFailed>(*failure);
+        if (step.job_set == JobSetAction::leave && is_lost) co_return Outcome();
+        co_return ended(std::move(*failure));
+    }
     const Basis& basis = std::get<Basis>(looked_up);
     const ChosenRuntime& chosen = basis.chosen;
     const NeededObjects& found = basis.found;
@@ -207,11 +222,12 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     if (auto stored = co_await store_snapshot(server_, view_, chosen); !std::holds_alternative<Done>(stored))
         co_return ended(std::move(stored));
     outcome.run_policy = api::run_policy_of(*chosen.runtime);
+    outcome.runtime_digest = chosen.digest;
 
     Outcome applied;
     const bool made_here = live && live->applied_here;
     const Template pods = live && live->taken_over ? Template::of_others : Template::own;
-    JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
+    JobSetWriter job_set(server_, view_, note_of(basis, inputs), written_);
     switch (step.job_set) {
         case JobSetAction::leave:
             applied.result = co_await apply_objects(
@@ -252,6 +268,7 @@ kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
         co_return ended(lifecycle::ReadFailed{std::move(failed->object), std::move(failed->error)});
     Outcome outcome;
     outcome.run_policy = api::run_policy_of(*chosen.runtime);
+    outcome.runtime_digest = chosen.digest;
     co_return outcome;
 }
 
@@ -259,8 +276,8 @@ kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
 kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
     auto looked_up = co_await look_up(server_, view_, build_context_, source, job());
     if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return unless_unread(std::move(*failure));
-    const runtime::Inputs inputs = inputs_of(std::get<Basis>(looked_up), job(), view_);
-    JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
+    const Basis& basis = std::get<Basis>(looked_up);
+    JobSetWriter job_set(server_, view_, note_of(basis, inputs_of(basis, job(), view_)), written_);
     co_return co_await job_set.remove_if_outdated();
 }
 
@@ -287,7 +304,7 @@ kube::Task<Outcome> Writer::resize(lifecycle::Run step) {
     co_await net::next_turn();
     if (former && has_same_size(*former, built)) co_return Outcome();
     if (step.is_late) co_return kept_job_set("it has run for more than ten minutes", true);
-    JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
+    JobSetWriter job_set(server_, view_, note_of(basis, inputs), written_);
     co_return co_await job_set.make_way(built);
 }
 

@@ -19,6 +19,7 @@ struct Conclusion {
     std::vector<api::Condition> conditions = {};
     std::vector<api::JobStatus> jobs_status = {};
     std::optional<api::RunPolicy> run_policy = {};
+    std::string runtime_digest = {};
     std::optional<api::Time> start_time = {};
     std::optional<api::Time> completion_time = {};
     api::Restarts restarts = {};
@@ -46,7 +47,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
                                      api::Time now);
 
 /// Returns the JSON merge patch of the TrainJob's status: `conditions`, `jobsStatus`, `runPolicy`,
-/// `startTime`, `completionTime` and the numbers of restarts, each only if it differs.
+/// `runtimeDigest`, `startTime`, `completionTime` and the numbers of restarts, each only if it differs.
 api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion);
 
 }  // namespace lifecycle

@@ -67,9 +67,11 @@ struct Observed {
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
     /// The run policy of the live runtime. Empty: the runtime does not exist, or is not known.
     std::optional<api::RunPolicy> live_policy = {};
-    /// The run policy of the snapshot, where wants_snapshot_policy(); a policy without members if there is no
+    /// The run policy of the snapshot, where wants_snapshot(); a policy without members if there is no
     /// usable snapshot. Empty: not known.
     std::optional<api::RunPolicy> snapshot_policy = {};
+    /// The digest of the runtime with that policy; empty if there is no usable snapshot.
+    std::string snapshot_digest = {};
     /// The JobSet was read live and belongs to an earlier TrainJob of this name.
     bool is_leftover = false;
     RetryState retry_state = {};
@@ -93,8 +95,8 @@ const api::JobSet* own_job_set(const Observed& observed);
 /// Returns whether a JobSet with the name of the TrainJob does not belong to it.
 bool has_foreign_job_set(const Observed& observed);
 
-/// Returns whether the status shows a JobSet of an earlier reconcile: `Created` is True or `jobsStatus` is
-/// not empty.
+/// Returns whether the status shows a JobSet of an earlier reconcile: it says what the job began with,
+/// `Created` is True or `jobsStatus` is not empty.
 bool had_job_set(const api::TrainJob& job);
 
 /// Returns since when the JobSet may run: since it was made, or since the TrainJob was resumed.

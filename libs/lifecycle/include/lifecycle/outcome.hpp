@@ -99,6 +99,7 @@ struct Outcome {
     std::optional<std::string> start_events = {};
     /// The run policy of the runtime that the job is built from, once its snapshot is stored.
     std::optional<api::RunPolicy> run_policy = {};
+    std::string runtime_digest = {};                     ///< of the same runtime
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     bool plugins_follow = false;     ///< there are plugins whose conditions may follow from what was written

@@ -11,16 +11,23 @@ namespace runtime {
 /// annotation, uid and resourceVersion.
 api::Json with_applied_hash(api::Json object);
 
-/// Returns the same for a JobSet, with a longer annotation: `<hash>.<template>.<source>.<nodes> <placement>`.
+/// What the annotation of a JobSet says of the inputs of its build.
+struct BuildNote {
+    std::string source = {};   ///< source_of()
+    std::string nodes = {};    ///< api::nodes_note() of its TrainJob
+    std::string runtime = {};  ///< the digest of its runtime: see digested_text()
+};
+
+/// Returns the same for a JobSet, with a longer annotation:
+/// `<hash>.<template>.<source>.<nodes>.<runtime> <placement>`.
 /// - `template`: the hash of the immutable part of an existing JobSet: its spec without `suspend`, and
 /// without the labels, annotations, node selectors, tolerations and scheduling gates of its Pods.
-/// - `source`: source_of() of the inputs of its build.
-/// - `nodes`: api::nodes_note() of its TrainJob; absent if it is empty.
+/// - `source`, `nodes`, `runtime`: of the BuildNote, without those that are empty at its end.
 /// - `placement`: the node selectors and tolerations of its Pods as JSON: `{"<replicated job>":
 /// {"nodeSelector": {}, "tolerations": []}}`, without empty ones. Each of them is one field to server-side
 /// apply, whose managedFields lose this controller's manager once another manager writes into it. Beyond
 /// 4 KiB the entries are replaced by hashes: api::entry_hash().
-api::Json with_applied_hash(api::Json job_set, std::string_view source, std::string_view nodes = {});
+api::Json with_applied_hash(api::Json job_set, const BuildNote& note);
 
 /// Returns a hash of everything that the fixed_part() of a JobSet is built from: without the fields that may
 /// change while it is suspended, as queues change them, and without `spec.suspend`. Another release may build

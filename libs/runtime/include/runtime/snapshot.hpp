@@ -14,6 +14,11 @@ std::string snapshot_name(std::string_view train_job_name);
 /// runtime as JSON (which the original reads as well) without its managedFields.
 api::Json make_snapshot(const api::TrainJob& job, const api::Json& runtime);
 
+/// Returns the text whose SHA-256 is the digest of a runtime: its spec as JSON, of the members that runtimes
+/// have. A runtime that is deleted and made again as it was has the same digest. One with a member that only
+/// a later release knows has another digest from that release on.
+std::string digested_text(const api::Json& runtime);
+
 /// Returns the runtime in a snapshot, also in one that the original wrote as YAML, without fields that
 /// runtimes lack. Fails with
 /// - `conflict` if the ConfigMap is not controlled by this TrainJob (mostly: by an earlier one of that name),

@@ -58,11 +58,12 @@ std::string template_hash(const Json& job_set) {
 }
 
 // Returns whether what follows the hash is the same, as far as the release that wrote `live` knew it: older
-// ones did not note the number of nodes.
+// ones did not note the number of nodes, or the runtime.
 bool has_note_of(const Json& built, const Json& live) {
     const api::AppliedNote now = api::applied_note(built), then = api::applied_note(live);
     return now.fixed_part == then.fixed_part && now.source == then.source &&
-           now.placement == then.placement && (now.nodes == then.nodes || then.nodes.empty());
+           now.placement == then.placement && (now.nodes == then.nodes || then.nodes.empty()) &&
+           (now.runtime == then.runtime || then.runtime.empty());
 }
 
 const Json& annotation_of(const Json& object) {
@@ -96,10 +97,11 @@ Json with_applied_hash(Json object) {
     return with_note(std::move(object), [](std::string hash, const Json&) { return hash; });
 }
 
-Json with_applied_hash(Json job_set, std::string_view source, std::string_view nodes) {
+Json with_applied_hash(Json job_set, const BuildNote& note) {
     return with_note(std::move(job_set), [&](std::string hash, const Json& object) {
-        hash.append(".").append(template_hash(object)).append(".").append(source);
-        if (!nodes.empty()) hash.append(".").append(nodes);
+        hash.append(".").append(template_hash(object)).append(".").append(note.source);
+        if (!note.nodes.empty() || !note.runtime.empty()) hash.append(".").append(note.nodes);
+        if (!note.runtime.empty()) hash.append(".").append(note.runtime);
         if (const std::string placement = placement_of(object); !placement.empty())
             hash.append(" ").append(placement);
         return hash;

@@ -1,6 +1,7 @@
 #include "runtime/snapshot.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "api/json.hpp"
 #include "api/names.hpp"
@@ -42,17 +43,20 @@ api::Result<Json> parse(std::string_view text) {
     return api::parse_hostile_yaml(text, most_tokens);
 }
 
-void keep_only(Json& object, std::initializer_list<std::string_view> names) {
+void keep_only(Json& object, std::span<const std::string_view> names) {
     object.members().erase_if([&](const api::JsonObject::Member& member) {
         return std::find(names.begin(), names.end(), member.key) == names.end();
     });
 }
 
+constexpr std::string_view members_of_runtime[] = {"apiVersion", "kind", "metadata", "spec"};
+constexpr std::string_view members_of_spec[] = {"mlPolicy", "podGroupPolicy", "runPolicy", "template",
+                                                "ttlSecondsAfterFinished"};
+
 // Removes fields that the schema lacks, which may have any value, as large as a ConfigMap.
 void keep_what_runtimes_have(Json& runtime) {
-    keep_only(runtime, {"apiVersion", "kind", "metadata", "spec"});
-    if (Json* spec = runtime.find("spec"); spec && spec->is_object())
-        keep_only(*spec, {"mlPolicy", "podGroupPolicy", "runPolicy", "template", "ttlSecondsAfterFinished"});
+    keep_only(runtime, members_of_runtime);
+    if (Json* spec = runtime.find("spec"); spec && spec->is_object()) keep_only(*spec, members_of_spec);
 }
 
 // Returns whether a runtime is stored unchanged, as most are.
@@ -87,6 +91,17 @@ Json make_snapshot(const api::TrainJob& job, const Json& runtime) {
                          {"metadata", metadata},
                          {"immutable", true},
                          {"data", Json::object({{api::snapshot_data_key, text_of(job, runtime)}})}});
+}
+
+std::string digested_text(const Json& runtime) {
+    const Json& spec = runtime["spec"];
+    std::string text = "{";
+    for (const std::string_view name : members_of_spec) {
+        const Json* value = spec.find(name);
+        if (!value) continue;
+        text.append(text.size() > 1 ? ",\"" : "\"").append(name).append("\":").append(to_json(*value));
+    }
+    return text.append("}");
 }
 
 api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job, const Pipeline& pipeline) {

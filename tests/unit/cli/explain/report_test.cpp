@@ -1,6 +1,7 @@
 // The screen of `kubectl trainjob explain`.
 #include <catch2/catch.hpp>
 
+#include "controller/reconcile/observe.hpp"
 #include "related_objects.hpp"
 
 namespace cli {
@@ -272,6 +273,17 @@ TEST_CASE("changes of the runtime since the job began are listed by their paths"
     CHECK(has(screen(seen), "which is gone; the job keeps its snapshot\n"));
     seen.snapshot.found["metadata"].erase("ownerReferences");
     CHECK(has(screen(seen), "its snapshot cannot be used: "));
+}
+
+TEST_CASE("a snapshot of another runtime than the job began with is named as useless", "[explain]") {
+    RelatedObjects seen = running();
+    add_snapshot(seen);
+    seen.job["status"]["runtimeDigest"] = controller::runtime_digest(seen.runtime.found);
+    CHECK_FALSE(has(screen(seen), "cannot be used"));
+    seen.job["status"]["runtimeDigest"] = "sha256:0";
+    CHECK(has(screen(seen),
+              "its snapshot cannot be used: it does not hold the runtime that the job began with\n"));
+    CHECK_FALSE(has(screen(seen), "changed since the job began"));
 }
 
 TEST_CASE("a Pod's problem is one line, and comes first", "[explain]") {

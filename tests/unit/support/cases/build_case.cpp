@@ -125,8 +125,9 @@ bool decided_by_building(const BuildCase& c) {
         if (condition["reason"].as_string() == api::reason::jobs_creation_failed) return false;
     const bool live = c.runtime && ((*c.runtime)["metadata"]["namespace"].is_null() ||
                                     (*c.runtime)["metadata"]["namespace"] == Json(c.job.meta.ns));
-    if (!live && !find(c.existing, snapshot_key(c))) return false;
-    return c.want.contains("error") || !c.want["objects"].empty();
+    const bool has_error = c.want.contains("error");
+    if (!live && (has_error || !find(c.existing, snapshot_key(c)))) return false;
+    return has_error || !c.want["objects"].empty();
 }
 
 api::Result<Json> built_objects(const BuildCase& c) {

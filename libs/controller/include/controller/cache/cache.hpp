@@ -113,6 +113,7 @@ public:
         bool applied_here = false;
         bool taken_over = false;
         std::optional<std::int64_t> built_for_nodes = {};  ///< api::noted_nodes()
+        std::string runtime_digest = {};                   ///< api::noted_runtime()
     };
     struct RuntimeIndex {
         std::uint64_t spec_hash = 0;  ///< of a runtime, reconciles read only its name

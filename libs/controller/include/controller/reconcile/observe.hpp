@@ -37,6 +37,9 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api::ObjectKey key,
                             lifecycle::Live what, api::Time now, bool for_change);
 
+/// Returns the digest of a runtime, as `status.runtimeDigest` has it.
+std::string runtime_digest(const api::Json& runtime);
+
 /// Returns the key of the ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);
 
