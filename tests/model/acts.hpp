@@ -50,6 +50,9 @@ Action kueue_writes(const std::string& node_selector, bool suspend);
 
 Action make_foreign_job_set();
 Action make_foreign_snapshot();
+/// From now on, a tenant replaces each snapshot of the job soon after it was stored: with the same owner, and
+/// another image, another number of nodes and the network of the host.
+Action forge_snapshots();
 Action change_job_set(const std::string& merge_patch);
 Action remove_job_set(const char* propagation);
 /// Creates a JobSet like a reconciler with an old view.

@@ -4,6 +4,7 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
+#include "controller/reconcile/observe.hpp"
 #include "lifecycle/observed.hpp"
 
 namespace model {
@@ -119,8 +120,14 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
         policies.back().until = time_.wall_seconds();
         policies.emplace_back();
         if (!after.is_null()) policies.back().said = api::run_policy_of(after);
+        if (!after.is_null() && !by_reconciler)
+            // Of a job that another controller has started, the run policy does not count.
+            for (const Json& each : {after, api::without_run_policy(after)})
+                administrators_runtimes_.insert(controller::runtime_digest(each));
         if (by_reconciler) check_runtime(before, after);
     }
+    if (kind.kind == "ConfigMap" && before.is_null() && !by_reconciler)
+        forged_snapshots_.insert(api::parse_meta(after).uid);
     note_beginning(kind, key, after);
     if (kind.kind == "JobSet" && !after.is_null() && !after["spec"]["suspend"].bool_or(false))
         job_sets_that_ran_.insert(api::parse_meta(after).uid);
@@ -206,6 +213,8 @@ void Invariants::check_status(const api::TrainJob& before, const api::TrainJob& 
         complain(name + " is complete and failed");
     check_times(before, after);
     check_counts(after);
+    if (!before.runtime_digest.empty() && after.runtime_digest != before.runtime_digest)
+        complain("the status of " + name + " tells of another runtime that it began with");
     if (unharmed && !ended && after.restarts.all < before.restarts.all)
         complain("the status of " + name + " has forgotten restarts");
     check_stall(before, after);
@@ -301,6 +310,7 @@ void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, co
             complain("the running " + name + " was changed");
     }
     check_suspension(key, before, after);
+    check_origin(before, after);
     if (!before.is_null() && api::parse_meta(before).deletion && !after.is_null() &&
         before["spec"] != after["spec"] && !after["spec"]["suspend"].bool_or(false))
         complain("the " + name + " that is being deleted was changed");
@@ -341,6 +351,24 @@ void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, co
     if (removed) removed_job_sets_[api::parse_meta(before).uid] = asking_;
     if (before.is_null()) check_budget(after);
     check_single(key, before, after);
+}
+
+// A JobSet is built from the runtime that the TrainJob's status says it began with, or from one that an
+// administrator has written: not from what a tenant has put into the snapshot. No runtime of an administrator
+// has the host's network.
+void Invariants::check_origin(const Json& before, const Json& after) {
+    if (after.is_null()) return;
+    Json was = before["spec"];
+    was["suspend"] = after["spec"]["suspend"];
+    if (was == after["spec"]) return;
+    const api::JobSet made = api::parse_job_set(after);
+    const std::string name = "JobSet " + text(made.meta.key());
+    if (!administrators_runtimes_.contains(made.runtime_digest) ||
+        to_json(after).find("hostNetwork") != std::string::npos)
+        complain(name + " was built from a runtime that no administrator has written");
+    const auto job = train_job_of(made.meta.controller_uid);
+    if (job && !job->runtime_digest.empty() && job->runtime_digest != made.runtime_digest)
+        complain(name + " was built from another runtime than its TrainJob began with");
 }
 
 // A TrainJob never has two JobSets, under whatever name, nor the Jobs of two. The exception: another one
@@ -423,6 +451,7 @@ void Invariants::check_snapshot(const api::ObjectKey& key, const Json& before, c
     constexpr std::string_view ending = "-runtime-snapshot";
     if (before.is_null() || !key.name.ends_with(ending)) return;
     if (!after.is_null() && before["data"] == after["data"] && !api::parse_meta(after).deletion) return;
+    if (forged_snapshots_.contains(api::parse_meta(before).uid)) return;
     const Stored* stored =
         api_.find(job_sets_name, {key.ns, key.name.substr(0, key.name.size() - ending.size())});
     if (!stored) return;

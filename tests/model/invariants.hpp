@@ -92,6 +92,7 @@ private:
     void check_snapshot(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void check_aim(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after);
+    void check_origin(const api::Json& before, const api::Json& after);
     void check_single(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void check_recreation(const api::Json& before, const api::TrainJob& job);
     void check_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
@@ -111,7 +112,9 @@ private:
     const ApiModel& api_;
     const VirtualTime& time_;
     std::vector<Vouched> vouched_ = {{}};
-    std::map<std::string, Life> lives_;  // by the TrainJob's UID
+    std::map<std::string, Life> lives_;              // by the TrainJob's UID
+    std::set<std::string> administrators_runtimes_;  // their digests
+    std::set<std::string> forged_snapshots_;         // UIDs of ConfigMaps of other writers
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
     std::map<std::pair<std::string, api::ObjectKey>, kube::SteadyTime> edited_;  // by other writers
     std::map<std::string, api::Time> active_since_;                              // by the JobSet's UID

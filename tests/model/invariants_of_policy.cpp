@@ -46,7 +46,7 @@ void Invariants::note_beginning(const Kind& kind, const api::ObjectKey& key, con
     const auto is_its_own = [&](const Stored* stored) {
         return stored && api::parse_meta(stored->object).controller_uid == uid;
     };
-    if (!is_its_own(job_set) || !is_its_own(snapshot)) return;
+    if (!is_its_own(job_set) || !is_its_own(snapshot) || forged_snapshots_.contains(snapshot->uid())) return;
     if (const auto runtime = api::parse_json(snapshot->object["data"]["runtime"].as_string()))
         life->second.began_with = api::run_policy_of(*runtime);
 }
@@ -70,6 +70,7 @@ void Invariants::check_budget(const Json& job_set) {
     if (made.restarts_before != job->restarts)
         complain("the JobSet " + name + " began with other restarts than its TrainJob had");
     const Stored* snapshot = api_.find("configmaps", {made.meta.ns, made.meta.name + "-runtime-snapshot"});
+    if (snapshot && forged_snapshots_.contains(snapshot->uid())) return;
     const auto runtime = api::parse_json(snapshot ? snapshot->object["data"]["runtime"].as_string() : "{}");
     if (!runtime) return;
     const Json& policy = (*runtime)["spec"]["runPolicy"]["failurePolicy"];

@@ -3,7 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/reconcile/observe.hpp"
 #include "leadership.hpp"
+#include "runtime/applied_hash.hpp"
 #include "world.hpp"
 
 namespace model {
@@ -109,6 +111,33 @@ TEST_CASE("a reconciler may create a JobSet in spite of another one that has fou
                     "message":"","lastTransitionTime":"2026-01-15T00:00:00Z"}]}})")));
         trial.ask(kube::apply_new(kube::resources::job_sets, of_it));
         CHECK(trial.objects("of one that had been deleted") == row.objection);
+    }
+}
+
+TEST_CASE("the invariants forbid a JobSet that is built from a tenant's runtime") {
+    const Json runtime = parsed(R"({"apiVersion":"trainer.kubeflow.org/v1alpha1",
+        "kind":"ClusterTrainingRuntime","metadata":{"name":"plain"},"spec":{"mlPolicy":{"numNodes":1}}})");
+    Json forged = runtime;
+    forged["spec"]["mlPolicy"]["numNodes"] = 7;
+    Json on_host = job_set("job");
+    on_host["spec"]["replicatedJobs"] =
+        parsed(R"([{"name":"node","template":{"spec":{"template":{"spec":{"hostNetwork":true}}}}}])");
+    struct Row {
+        const char* title;
+        Json made;
+        Json of;
+        bool objection;
+    };
+    for (const Row& row : {Row{"an administrator's", job_set("job"), runtime, false},
+                           Row{"a tenant's", job_set("job"), forged, true},
+                           Row{"a tenant's under a false name", on_host, runtime, true}}) {
+        CAPTURE(row.title);
+        Trial trial;
+        trial.invariants.changed(*kind_of("clustertrainingruntimes.trainer.kubeflow.org"), {"", "plain"},
+                                 Json(), runtime, false);
+        const runtime::BuildNote note = {.source = "s", .runtime = controller::runtime_digest(row.of)};
+        trial.ask(kube::apply_new(kube::resources::job_sets, runtime::with_applied_hash(row.made, note)));
+        CHECK(trial.objects("a runtime that no administrator has written") == row.objection);
     }
 }
 

@@ -17,6 +17,7 @@ std::vector<Scenario> other_objects();
 std::vector<Scenario> takeovers();
 std::vector<Scenario> changes();
 std::vector<Scenario> queues();
+std::vector<Scenario> forgeries();
 
 /// If nothing fails, its JobSet exists at that time.
 Scenario prompt(Scenario scenario, std::chrono::seconds by);

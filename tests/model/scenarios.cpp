@@ -62,8 +62,9 @@ Scenario refusable(Scenario scenario) {
 const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all = [] {
         std::vector<Scenario> list;
-        for (auto make : {beginnings_and_ends, runtimes, refusals, reuse, suspending, time_limits,
-                          run_policies, progress_deadlines, other_objects, takeovers, changes, queues})
+        for (auto make :
+             {beginnings_and_ends, runtimes, refusals, reuse, suspending, time_limits, run_policies,
+              progress_deadlines, other_objects, takeovers, changes, queues, forgeries})
             for (Scenario& scenario : make()) list.push_back(std::move(scenario));
         return list;
     }();

@@ -1,0 +1,68 @@
+// A tenant may write every ConfigMap of its namespace, and delete JobSets.
+#include "acts.hpp"
+#include "scenario_lists.hpp"
+
+namespace model {
+
+using namespace ends;
+
+std::vector<Scenario> forgeries() {
+    const char* const another_runtime = R"({"spec":{"mlPolicy":{"numNodes":5}}})";
+    return {
+        {"a tenant replaces every snapshot of a suspended job, then resumes it",
+         {{1s, make_runtime()},
+          {1500ms, forge_snapshots()},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {30s, change_job(R"({"spec":{"suspend":false}})")}},
+         // A reconciler that was down never saw it suspended.
+         {resumed_and_running, running},
+         {"JobsCreationSucceeded", "Resumed", "Suspended"},
+         600s,
+         image_is("first")},
+        {"a tenant replaces every snapshot, and the runtime is another one for a while",
+         {{1s, make_runtime()},
+          {1500ms, forge_snapshots()},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {20s, change_runtime(another_runtime)},
+          {30s, change_job(R"({"spec":{"suspend":false}})")},
+          {90s, change_runtime(R"({"spec":{"mlPolicy":{"numNodes":1}}})")}},
+         {resumed_and_running, running,
+          // A reconciler that was down made its first JobSet of the other runtime.
+          "-Resumed -JobsBuildFailed; suspended; snapshot; 0 active"},
+         {"JobsBuildFailed", "JobsCreationSucceeded", "Resumed", "Suspended"},
+         600s,
+         where_made(image_is("first"))},
+        {"a tenant replaces every snapshot, and deletes the JobSet",
+         {{1s, make_runtime()},
+          {1500ms, forge_snapshots()},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, remove_job_set("Background")}},
+         {running},
+         {"JobSetRecreated", "JobsCreationSucceeded"},
+         600s,
+         image_is("first")},
+        {"a tenant replaces every snapshot, and deletes the JobSet after a change of the runtime",
+         {{1s, make_runtime()},
+          {1500ms, forge_snapshots()},
+          {2s, make_job(with(pods_that("never")))},
+          {20s, change_runtime(another_runtime)},
+          {30s, remove_job_set("Background")}},
+         {"-JobsBuildFailed; no JobSet; snapshot; 0 active",
+          // Its JobSet was made afterwards.
+          running},
+         {"JobsBuildFailed", "JobsCreationSucceeded"},
+         600s,
+         where_made(image_is("first"))},
+        {"a tenant replaces every snapshot of a job that cannot begin before its runtime is gone",
+         {{1s, make_runtime()},
+          {1500ms, forge_snapshots()},
+          {1500ms, limit("JobSet", quota)},
+          {2s, make_job(with(pods_that("never")))},
+          {20s, remove_runtime()},
+          {30s, limit_nothing()}},
+         {"-JobsBuildFailed; no JobSet; snapshot; 0 active", no_runtime},
+         {"JobsBuildFailed", "JobsCreationFailed"}},
+    };
+}
+
+}  // namespace model
