@@ -252,6 +252,29 @@ def test_followed_logs_end_with_the_job():
         assert (following.returncode, rest) == (0, "node-0-1 | two\n")
 
 
+def test_output_without_line_ends_is_shown_in_parts_and_progress_bars_as_they_come():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0), pod("b", 1)]
+        team.logs = {"a": "2026-01-15T10:00:01Z " + "x" * 200_000 + "\n", "b": "2026-01-15T10:00:02Z  1 %\r 50 %\r100 %\r\n"}
+        lines = out(team, "logs", "night").splitlines()
+        assert [line for line in lines if line.startswith("node-0-1")] == ["node-0-1 |  1 %", "node-0-1 |  50 %", "node-0-1 | 100 %"]
+        first = [line.removeprefix("node-0-0 | ") for line in lines if line.startswith("node-0-0")]
+        assert "".join(first) == "x" * 200_000 and max(map(len, first)) <= 64 * 1024
+
+
+def test_the_output_of_hundreds_of_pods_is_complete():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod(f"p{number}", number) for number in range(300)]
+        team.logs = {f"p{number}": f"2026-01-15T10:00:01Z of {number}\n" for number in range(300)}
+        wanted = {f"node-0-{number} | of {number}" for number in range(300)}
+        done = run(team, "logs", "night")
+        assert done.returncode == 0 and "printed in groups of 100" in done.stderr
+        assert set(done.stdout.splitlines()) == wanted
+        team.objects[PODS] = [pod(f"p{number}", number, state="terminated") for number in range(300)]
+        team.objects[JOBS] = [ended("night")]
+        assert set(out(team, "logs", "night", "--follow").splitlines()) == wanted
+
+
 def test_delete_takes_only_jobs_that_ended_long_enough_ago():
     with Team(running("night"), ended("old"), ended("new", time="2099-01-15T10:00:00Z"), ended("older", "Failed")) as team:
         assert [line.split(",")[0] for line in out(team, "delete", "--ended", "--older-than=7d", "--dry-run").splitlines()] == [

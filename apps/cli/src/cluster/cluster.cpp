@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <limits>
 #include <set>
 
 #include "api/yaml.hpp"
@@ -191,6 +192,8 @@ api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_execut
     kube::HttpsApiServerOptions options;
     options.request_timeout = limit.count() == 0 ? std::chrono::milliseconds(no_limit) : limit;
     options.plugins = plugin_host(clock);
+    // `logs --follow` keeps a connection for each container.
+    options.max_connections = std::numeric_limits<std::size_t>::max();
     options.on_dated_answer = [&clock](const kube::DatedAnswer& answer) { clock.note(answer); };
     return kube::make_https_api_server(std::move(executor), clock, std::move(config), std::move(options));
 }

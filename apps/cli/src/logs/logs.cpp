@@ -1,5 +1,7 @@
 #include "logs/logs.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <set>
@@ -25,6 +27,9 @@ constexpr auto between_looks = 1s;
 constexpr auto late_output = 10s;
 constexpr std::chrono::hours longest_silence{24 * 365};
 constexpr std::size_t buffered = 64 * 1024;
+constexpr std::size_t longest_last = 1024 * 1024;
+// Without --follow, the output of more Pods is printed one group after the other.
+constexpr std::size_t group_size = 100;
 
 // Every line begins with its time: lines of several Pods can be merged, and no line is empty.
 std::string target_of(const std::string& ns, const LogSource& source) {
@@ -52,7 +57,7 @@ public:
             watch_.reset();
             co_return co_await read_last();
         }
-        line_ = log_line(*line);
+        take(*line);
         co_return true;
     }
     const LogSource& source() const { return source_; }
@@ -60,9 +65,18 @@ public:
     std::string printed() const { return prefix_ + line_.text + "\n"; }
 
 private:
+    // A part that continues a line has the time of its beginning.
+    void take(const std::string& part) {
+        if (part.starts_with('\r'))
+            line_.text = part.substr(1);
+        else
+            line_ = log_line(part);
+    }
+
     // A watch drops a last line without its end.
     kube::Async<bool> read_last() {
         kube::Request request = {.target = target_ + "&tailLines=1", .accept = "*/*"};
+        request.max_answer = longest_last;
         auto answer = co_await server_->send(std::move(request));
         if (!answer || answer->body.empty() || answer->body.ends_with('\n')) co_return false;
         LogLine last = log_line(answer->body);
@@ -136,7 +150,10 @@ private:
 
     kube::Async<LogStream> open(LogSource source) {
         std::string target = target_of(key_.ns, source);
-        kube::Request request = {.target = target, .accept = "*/*", .idle_timeout = longest_silence};
+        kube::Request request = {.target = target,
+                                 .accept = "*/*",
+                                 .idle_timeout = longest_silence,
+                                 .lines = kube::Lines::output};
         if (settings_.follow) request.target += "&follow=true";
         if (settings_.tail >= 0) request.target += "&tailLines=" + std::to_string(settings_.tail);
         auto watch = co_await session_.server.watch(std::move(request));
@@ -154,8 +171,24 @@ private:
         remarks_ += log_line("logs", source.pod + ": " + api::describe(error));
     }
 
-    // The line with the earliest time comes first.
     kube::Async<net::Output> merge_all(std::vector<LogSource> sources) {
+        if (sources.size() > group_size)
+            remarks_ += log_line("logs", "the output of " + std::to_string(sources.size()) +
+                                             " containers is printed in groups of " +
+                                             std::to_string(group_size) + ", each in the order of time");
+        for (std::size_t begin = 0; begin < sources.size(); begin += group_size) {
+            const auto first = sources.begin() + static_cast<std::ptrdiff_t>(begin);
+            const std::size_t count = std::min(group_size, sources.size() - begin);
+            std::vector<LogSource> group(first, first + static_cast<std::ptrdiff_t>(count));
+            auto merged = co_await merge(std::move(group));
+            if (!merged) co_return merged.error();
+        }
+        net::Output output = {.err = remarks_, .status = failed_ ? 1 : 0};
+        co_return std::move(output);
+    }
+
+    // The line with the earliest time comes first.
+    kube::Async<> merge(std::vector<LogSource> sources) {
         std::vector<LogStream> streams;
         for (const LogSource& source : sources) {
             auto stream = co_await open(source);
@@ -179,8 +212,8 @@ private:
             if (!more) blame(first->source(), more.error());
             if (!more || !*more) streams.erase(first);
         }
-        net::Output output = {.out = std::move(text), .err = remarks_, .status = failed_ ? 1 : 0};
-        co_return std::move(output);
+        if (!print(text)) co_return api::Error{.message = "the output cannot be written"};
+        co_return api::Result<>();
     }
 
     kube::Task<> follow(LogSource source) {
@@ -249,6 +282,14 @@ kube::Async<net::Output> show(Session& session, const LogsSettings& settings) {
     co_return co_await logs.run();
 }
 
+// Each followed container has a connection. Most shells allow 1,024 files, and the kernel a program to have more.
+void allow_many_files() {
+    rlimit files = {};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 }  // namespace
 
 void add_options(net::Options& options, LogsSettings& settings) {
@@ -266,6 +307,7 @@ void add_options(net::Options& options, LogsSettings& settings) {
 }
 
 api::Result<net::Output> logs(const LogsSettings& settings) {
+    if (settings.follow) allow_many_files();
     return with_cluster(settings.cluster, "logs", [&](Session& session) { return show(session, settings); });
 }
 

@@ -6,6 +6,7 @@
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "api/resource.hpp"
+#include "kube/client/line_splitter.hpp"
 
 namespace kube {
 
@@ -33,6 +34,7 @@ struct Request {
     std::string accept = {};                     ///< empty: application/json
     std::size_t max_answer = 64 * 1024 * 1024;   ///< bytes; a longer response is `too_large`; not for watches
     std::chrono::seconds idle_timeout{11 * 60};  ///< only for watches: a longer silence breaks the stream
+    Lines lines = Lines::objects;                ///< of a watch
 };
 
 /// Preconditions of a write. The API server responds with `conflict` if one does not hold. Empty: not
