@@ -63,7 +63,7 @@ class Team(ScriptedApiServer):
         if refusal := self.refusals.get((request.command, url.path)):
             self.refuse(request, *refusal)
         elif url.path.endswith("/log"):
-            self.send_text(request, self.logs.get(url.path.split("/")[-2], ""), query)
+            self.send_text(request, self.logs.get(urllib.parse.unquote(url.path.split("/")[-2]), ""), query)
         elif url.path in self.objects:
             self.send_page(request, self.objects[url.path], query)
         else:

@@ -4,7 +4,6 @@
 
 #include "commands.hpp"
 #include "complete/complete.hpp"
-#include "net/process/run_main.hpp"
 
 namespace {
 
@@ -40,8 +39,8 @@ int main(int argc, char** argv) {
     for (const cli::Command& command : cli::commands())
         options.add_command(std::string(command.name), command.about, command.argument);
     pointers.insert(pointers.begin(), program);
-    return net::run_command(
-        options, static_cast<int>(pointers.size()), pointers.data(), [&]() -> api::Result<net::Output> {
+    return cli::run_command(
+        options, static_cast<int>(pointers.size()), pointers.data(), [&]() -> api::Result<cli::Output> {
             return api::invalid("",
                                 "a command is missing: " + names_of_commands() + "; --help describes them");
         });

@@ -365,22 +365,6 @@ TEST_CASE("help shows examples with explanations", "[net]") {
     CHECK(options.help().find("Ends.\n\nExamples:\n  prog end a\n      Ends a.\n\n") != std::string::npos);
 }
 
-TEST_CASE("a command exits with the status of its output, and with 2 after a usage error", "[net]") {
-    const auto status = [](const std::function<api::Result<net::Output>()>& body,
-                           std::vector<const char*> arguments = {}) {
-        net::Options options("prog check", "Looks.", "1.2.3");
-        arguments.insert(arguments.begin(), "check");
-        return net::run_command(options, static_cast<int>(arguments.size()), arguments.data(), body);
-    };
-    using Result = api::Result<net::Output>;
-    CHECK(status([]() -> Result { return net::Output{}; }) == 0);
-    CHECK(status([]() -> Result { return net::Output{.err = "refused\n", .status = 1}; }) == 1);
-    CHECK(status([]() -> Result { return api::invalid("", "no such file"); }) == 2);
-    CHECK(status([]() -> Result { throw std::runtime_error("odd"); }) == 1);
-    CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--version"}) == 0);
-    CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--nonsense"}) == 2);
-}
-
 TEST_CASE("a number of bytes is read with its unit and shown with the largest one", "[options]") {
     const std::tuple<const char*, std::int64_t, const char*> rows[] = {{"0", 0, "0"},
                                                                        {"1000", 1000, "1000"},

@@ -23,14 +23,14 @@ struct Verdict {
     AdmissionAnswer answer = {};
 };
 
-std::string line(const std::string& place, const std::string& text) { return place + ": " + text + "\n"; }
+Text line(const std::string& place, const std::string& text) { return Text::line(place + ": " + text); }
 
 // One line per thing that is wrong, with the place of its field.
-std::string text_of(const Verdict& verdict) {
+Text text_of(const Verdict& verdict) {
     const auto& [object, answer] = verdict;
     const InputObject& known = *object;
     const Document& document = *known.document;
-    std::string text;
+    Text text;
     for (const std::string& warning : answer.warnings)
         text += line(document.place(), "warning: " + known.name() + ": " + warning);
     if (!answer.refusal) return text + line(document.place(), known.name() + " is allowed");
@@ -94,49 +94,50 @@ std::size_t errors(const Verdict& verdict) {
 
 // A line for each object, with its place, its verdict, the numbers of errors and warnings, and the first
 // error; and a last line with the sums.
-std::string summary(std::span<const Verdict> verdicts) {
-    std::string text;
+Text summary(std::span<const Verdict> verdicts) {
+    Text text;
     std::size_t refused = 0;
     std::size_t warned = 0;
     std::size_t all_errors = 0;
     std::size_t all_warnings = 0;
     for (const Verdict& verdict : verdicts) {
         const std::size_t warnings = verdict.answer.warnings.size();
-        text += verdict.object->document->place() + ": " + verdict.object->name() + " is " +
-                (verdict.answer.refusal ? "refused" : "allowed") + ": " + counts(errors(verdict), warnings) +
-                why(verdict) + "\n";
+        text += line(verdict.object->document->place(),
+                     verdict.object->name() + " is " + (verdict.answer.refusal ? "refused" : "allowed") +
+                         ": " + counts(errors(verdict), warnings) + why(verdict));
         refused += verdict.answer.refusal ? 1 : 0;
         warned += !verdict.answer.refusal && warnings > 0 ? 1 : 0;
         all_errors += errors(verdict);
         all_warnings += warnings;
     }
-    return text + counted(verdicts.size(), "object") + ": " + std::to_string(verdicts.size() - refused) +
-           " allowed, " + std::to_string(warned) + " of them with warnings, " + std::to_string(refused) +
-           " refused; " + counts(all_errors, all_warnings) + "\n";
+    return text + Text::line(counted(verdicts.size(), "object") + ": " +
+                             std::to_string(verdicts.size() - refused) + " allowed, " +
+                             std::to_string(warned) + " of them with warnings, " + std::to_string(refused) +
+                             " refused; " + counts(all_errors, all_warnings));
 }
 
-std::string report(const std::vector<Verdict>& verdicts, Report form) {
+Text report(const std::vector<Verdict>& verdicts, Report form) {
     if (form == Report::summary) return summary(verdicts);
     Json json = Json::array();
-    std::string text;
+    Text text;
     for (const Verdict& verdict : verdicts) {
         if (form == Report::json)
             json.push_back(json_of(verdict));
         else
             text += text_of(verdict);
     }
-    return form == Report::json ? api::to_json(json) + "\n" : text;
+    return form == Report::json ? Text::json(json) : text;
 }
 
 // A cluster has its runtimes already; files often do not.
-std::string hint(const InputObject& known, const offline::DocumentServer& server,
+Text hint(const InputObject& known, const offline::DocumentServer& server,
                  const std::vector<InputObject>& all) {
-    if (known.kind != api::train_job_kind) return "";
+    if (known.kind != api::train_job_kind) return {};
     const api::RuntimeRef ref = api::parse_runtime_ref(known.object["spec"]);
     const bool namespaced = ref.kind == api::training_runtime_kind;
     const auto& resource = namespaced ? resources::training_runtimes : resources::cluster_training_runtimes;
     const api::ObjectKey key = {namespaced ? known.key.ns : std::string(), ref.name};
-    if (!is_supported(ref) || ref.name.empty() || server.find(resource, key)) return "";
+    if (!is_supported(ref) || ref.name.empty() || server.find(resource, key)) return {};
     std::string advice = offline::suggest_runtime(ref, known.key.ns, all);
     if (advice.empty())
         advice = ref.kind + " \"" + ref.name + "\" is not among the documents: name its file with -f as well";
@@ -170,7 +171,7 @@ void add_options(net::Options& options, CheckSettings& settings) {
                      "as the webhook in the cluster has them");
 }
 
-api::Result<net::Output> check(const CheckSettings& settings) {
+api::Result<Output> check(const CheckSettings& settings) {
     if (auto gates = runtime::check_gates(settings.feature_gates); !gates) return gates.error();
     const auto documents = offline::read_input(settings.input);
     if (!documents) return documents.error();
@@ -189,7 +190,7 @@ api::Result<net::Output> check(const CheckSettings& settings) {
     for (const offline::Input* each : {&*before, &*input})
         for (const InputObject& known : each->known) server.put(known.resource, known.object);
 
-    net::Output output;
+    Output output;
     for (const Document* other : input->others)
         output.err += line(other->place(), "note: " + std::string(other->object()["kind"].as_string()) +
                                                " is passed over: no verdict depends on it");

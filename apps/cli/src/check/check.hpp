@@ -1,7 +1,6 @@
 #pragma once
 #include "check/admission_chain.hpp"
 #include "command/command.hpp"
-#include "net/process/run_main.hpp"
 #include "offline/documents.hpp"
 
 /// `kubectl trainjob check`: what admission would say to TrainJobs and runtimes in files, without a cluster.
@@ -21,7 +20,7 @@ struct CheckSettings {
 void add_options(net::Options& options, CheckSettings& settings);
 
 /// Status 1 if something would be refused. Fails on input that cannot be read.
-api::Result<net::Output> check(const CheckSettings& settings);
+api::Result<Output> check(const CheckSettings& settings);
 Command check_command();
 
 }  // namespace cli

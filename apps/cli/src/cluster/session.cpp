@@ -7,17 +7,12 @@
 
 namespace cli {
 
-std::string log_line(std::string_view command, std::string_view text) {
-    std::string line = "kubectl trainjob ";
-    line.append(command).append(": ").append(text);
-    // Keeps the text on one line.
-    for (char& c : line)
-        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-    return line + "\n";
+Text log_line(std::string_view command, std::string_view text) {
+    return Text::line("kubectl trainjob " + std::string(command) + ": " + std::string(text));
 }
 
-api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::string_view command,
-                                      const std::function<kube::Async<net::Output>(Session&)>& body) {
+api::Result<Output> with_cluster(const ClusterSettings& settings, std::string_view command,
+                                      const std::function<kube::Async<Output>(Session&)>& body) {
     auto config = find_cluster(settings);
     if (!config) return config.error();
     const std::string ns = config->ns;
@@ -27,10 +22,10 @@ api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::stri
     const auto server = connect(context.get_executor(), clock, std::move(*config), settings);
     if (!server) return server.error();
     Session session = {.server = **server, .clock = clock, .ns = ns};
-    api::Result<net::Output> outcome;
+    api::Result<Output> outcome;
     std::exception_ptr thrown;
     boost::asio::co_spawn(context, body(session),
-                          [&](std::exception_ptr failure, api::Result<net::Output> result) {
+                          [&](std::exception_ptr failure, api::Result<Output> result) {
                               thrown = failure;
                               outcome = std::move(result);
                               context.stop();
@@ -39,7 +34,7 @@ api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::stri
     if (thrown) std::rethrow_exception(thrown);
     if (outcome) return std::move(*outcome);
     const bool is_usage = outcome.error().code == api::Errc::invalid && outcome.error().http_status == 0;
-    return net::Output{.err = log_line(command, api::describe(outcome.error())), .status = is_usage ? 2 : 1};
+    return Output{.err = log_line(command, api::describe(outcome.error())), .status = is_usage ? 2 : 1};
 }
 
 api::Result<> check_interval(std::chrono::milliseconds interval) {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cluster/cluster.hpp"
-#include "net/process/run_main.hpp"
+#include "text/text.hpp"
 
 namespace cli {
 
@@ -21,11 +21,11 @@ struct Session {
 /// Connects to the cluster, and runs the coroutine of `body` to its end. The session lives as long. An error
 /// of `body` becomes one line of `err` with the name of the command, and status 1, or 2 if it is `invalid`
 /// and not from the cluster. Fails if the kubeconfig cannot be used.
-api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::string_view command,
-                                      const std::function<kube::Async<net::Output>(Session&)>& body);
+api::Result<Output> with_cluster(const ClusterSettings& settings, std::string_view command,
+                                      const std::function<kube::Async<Output>(Session&)>& body);
 
 /// Returns "kubectl trainjob COMMAND: text" as a line.
-std::string log_line(std::string_view command, std::string_view text);
+Text log_line(std::string_view command, std::string_view text);
 
 /// Checks --interval: fails below 100 ms.
 api::Result<> check_interval(std::chrono::milliseconds interval);

@@ -1,11 +1,12 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "net/process/options.hpp"
-#include "net/process/run_main.hpp"
+#include "text/text.hpp"
 
 namespace cli {
 
@@ -25,12 +26,19 @@ struct Command {
     std::vector<net::Options::Described> (*options)();
 };
 
+/// Reads the options, runs `body` and writes its output. `argv` begins with the command's name. Returns the
+/// status of the output; 2 on bad usage and if `body` fails because its input cannot be read, with an error as
+/// one line on stderr: "program: what is wrong: how to fix it"; 1 if `body` throws or the output cannot be
+/// written.
+int run_command(net::Options& options, int argc, const char* const* argv,
+                const std::function<api::Result<Output>()>& body) noexcept;
+
 /// Command::run of a command: reads its options by add_options(), and calls its function.
-template <class Settings, api::Result<net::Output> (*body)(const Settings&)>
+template <class Settings, api::Result<Output> (*body)(const Settings&)>
 int run_with(net::Options& options, int argc, const char* const* argv) {
     Settings settings;
     add_options(options, settings);
-    return net::run_command(options, argc, argv, [&] { return body(settings); });
+    return run_command(options, argc, argv, [&] { return body(settings); });
 }
 
 /// Command::options of a command with these settings.

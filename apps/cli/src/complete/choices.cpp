@@ -8,9 +8,9 @@ namespace {
 using Described = net::Options::Described;
 
 // Directives of cobra, which kubectl uses: whether the shell offers files, or directories.
-constexpr const char* files_too = ":0\n";
-constexpr const char* no_files = ":4\n";
-constexpr const char* directories_only = ":16\n";
+constexpr const char* files_too = ":0";
+constexpr const char* no_files = ":4";
+constexpr const char* directories_only = ":16";
 
 const Described* find(const std::vector<Described>& options, std::string_view word) {
     const auto at = std::find_if(options.begin(), options.end(), [&](const Described& option) {
@@ -80,16 +80,16 @@ Choices choices_for(std::span<const std::string> words, std::span<const Command>
     return choices;
 }
 
-std::string completion_lines(const Choices& choices, std::string_view last) {
-    std::string text;
+Text completion_lines(const Choices& choices, std::string_view last) {
+    Text text;
     for (const auto& [word, about] : choices.words) {
         const std::string whole = choices.prefix + word;
         if (!whole.starts_with(last)) continue;
-        text += whole + (about.empty() ? "" : "\t" + about) + "\n";
+        text += Text::output(whole + (about.empty() ? "" : "\t" + about), Colours::no);
     }
-    return text + (choices.ask == Choices::Ask::files         ? files_too
-                   : choices.ask == Choices::Ask::directories ? directories_only
-                                                              : no_files);
+    return text + Text::line(choices.ask == Choices::Ask::files         ? files_too
+                             : choices.ask == Choices::Ask::directories ? directories_only
+                                                                        : no_files);
 }
 
 }  // namespace cli

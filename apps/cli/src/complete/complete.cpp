@@ -45,7 +45,7 @@ kube::Async<> add_names(kube::ApiServer& server, kube::Resource resource, std::s
     co_return api::Result<>();
 }
 
-kube::Async<net::Output> ask(Session& session, Choices& choices) {
+kube::Async<Output> ask(Session& session, Choices& choices) {
     using Ask = Choices::Ask;
     const kube::Resource resource = choices.ask == Ask::train_jobs ? kube::resources::train_jobs
                                     : choices.ask == Ask::namespaces
@@ -54,7 +54,7 @@ kube::Async<net::Output> ask(Session& session, Choices& choices) {
     auto named = co_await add_names(session.server, resource, session.ns, choices);
     if (choices.ask == Ask::runtimes)
         named = co_await add_names(session.server, kube::resources::training_runtimes, session.ns, choices);
-    co_return net::Output{};
+    co_return Output{};
 }
 
 // The last word may be the beginning of a command's name.

@@ -35,7 +35,7 @@ Choices choices_for(std::span<const std::string> words, std::span<const Command>
 
 /// Returns lines for the shell: the choices that begin with the last word, each with its description after a
 /// tab, and a line that tells kubectl whether files or directories are choices, too.
-std::string completion_lines(const Choices& choices, std::string_view last);
+Text completion_lines(const Choices& choices, std::string_view last);
 
 /// Runs the command: reads names from the kubeconfig, or from the cluster of the options. Prints nothing if
 /// that fails.

@@ -1,8 +1,5 @@
 #include "explain/explain.hpp"
 
-#include <cstdio>
-
-#include "api/yaml.hpp"
 #include "cluster/session.hpp"
 #include "explain/collect.hpp"
 #include "explain/report.hpp"
@@ -41,9 +38,9 @@ public:
         std::string version = version_of(seen, now);
         if (!shown.is_terminal && version == version_) return true;
         const bool first = std::exchange(version_, std::move(version)).empty();
-        const std::string text = explain(seen, now, shown);
-        if (shown.is_terminal && watch_) return cli::print((first ? "\x1b[2J" : "") + frame(text, shown));
-        return cli::print((first ? "" : "\n") + text);
+        const Text text = explain(seen, now, shown);
+        if (shown.is_terminal && watch_) return cli::print(frame(text, shown, first));
+        return cli::print((first ? Text() : Text::line("")) + text);
     }
 
 private:
@@ -52,7 +49,7 @@ private:
 };
 
 // A watch waits until the cluster answers again.
-kube::Async<net::Output> show(Session& session, api::ObjectKey key, const ExplainSettings& settings) {
+kube::Async<Output> show(Session& session, api::ObjectKey key, const ExplainSettings& settings) {
     Printer printer(settings.watch);
     std::string error;
     for (bool again = false;; again = true) {
@@ -60,25 +57,25 @@ kube::Async<net::Output> show(Session& session, api::ObjectKey key, const Explai
         if (seen && settings.format != ExplainFormat::text) {
             const api::Json document = explain_document(*seen, session.now());
             const bool is_json = settings.format == ExplainFormat::json;
-            net::Output output = {.out = is_json ? api::to_json(document) + "\n" : api::to_yaml(document)};
+            Output output = {.out = is_json ? Text::json(document) : Text::yaml(document)};
             co_return std::move(output);
         } else if (seen) {
             error.clear();
             if (!printer.print(*seen, session.now()))
                 co_return api::Error{.message = "the output cannot be written"};
         } else if (again && seen.error().code == api::Errc::not_found) {
-            co_return net::Output{.out = "\nTrainJob " + to_string(key) + " is gone\n"};
+            co_return Output{.out = Text::line("") + Text::line("TrainJob " + to_string(key) + " is gone")};
         } else if (!again || seen.error().code != api::Errc::unavailable) {
             co_return seen.error();
         } else if (std::exchange(error, api::describe(seen.error())) != api::describe(seen.error())) {
-            std::fputs(log_line("explain", error + "; trying again").c_str(), stderr);
+            print_error(log_line("explain", error + "; trying again"));
         }
-        if (!settings.watch) co_return net::Output{};
+        if (!settings.watch) co_return Output{};
         co_await session.clock.sleep_until(session.clock.now() + settings.interval);
     }
 }
 
-kube::Async<net::Output> explain_job(Session& session, const ExplainSettings& settings) {
+kube::Async<Output> explain_job(Session& session, const ExplainSettings& settings) {
     const auto key = key_of(settings.train_job, settings.cluster, session.ns);
     if (!key) co_return key.error();
     co_return co_await show(session, *key, settings);
@@ -103,7 +100,7 @@ void add_options(net::Options& options, ExplainSettings& settings) {
     add_options(options, settings.cluster);
 }
 
-api::Result<net::Output> explain(const ExplainSettings& settings) {
+api::Result<Output> explain(const ExplainSettings& settings) {
     if (auto checked = check_interval(settings.interval); !checked) return checked.error();
     if (settings.watch && settings.format != ExplainFormat::text)
         return api::invalid("", "--watch shows a screen: leave out --output");

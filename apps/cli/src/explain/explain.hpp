@@ -4,7 +4,6 @@
 
 #include "cluster/cluster.hpp"
 #include "command/command.hpp"
-#include "net/process/run_main.hpp"
 
 /// `kubectl trainjob explain`: describes one TrainJob of a cluster, with the permissions of the kubeconfig's
 /// user.
@@ -28,7 +27,7 @@ void add_options(net::Options& options, ExplainSettings& settings);
 /// TrainJob is deleted. Uses colours only on a terminal, without $NO_COLOR. Status 1 if the TrainJob cannot
 /// be read, for example because there is none. Fails on an invalid name and on a kubeconfig that cannot be
 /// used.
-api::Result<net::Output> explain(const ExplainSettings& settings);
+api::Result<Output> explain(const ExplainSettings& settings);
 Command explain_command();
 
 }  // namespace cli

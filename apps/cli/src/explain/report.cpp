@@ -43,13 +43,14 @@ public:
     void line(std::string_view heading, std::string_view text, Tone tone = Tone::plain) {
         std::string margin(heading);
         margin.resize(std::max<std::size_t>(margin.size() + 1, 10), ' ');
-        text_ += painted(margin, Tone::faint, colours_) + painted(harmless(text), tone, colours_) + "\n";
+        text_ += Text::painted(margin, Tone::faint, colours_) + Text::painted(text, tone, colours_);
+        text_.end_line();
     }
-    std::string take() && { return std::move(text_); }
+    Text take() && { return std::move(text_); }
 
 private:
     Colours colours_;
-    std::string text_ = {};
+    Text text_ = {};
 };
 
 std::string span(api::Time then, api::Time now) { return format_duration(since(then, now)); }
@@ -303,7 +304,7 @@ PodsRun pods_run(const ReadResult<std::vector<Json>>& pods) {
     return any ? PodsRun::yes : PodsRun::no;
 }
 
-std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal) {
+Text explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal) {
     const api::TrainJob job = api::parse_train_job(seen.job);
     const auto read = runtime_of_snapshot(seen, job);
     const Json* snapshot = read && !read->is_null() ? &*read : nullptr;

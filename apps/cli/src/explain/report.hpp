@@ -46,9 +46,8 @@ api::Result<api::Json> runtime_of_snapshot(const RelatedObjects& seen, const api
 PodsRun pods_run(const ReadResult<std::vector<api::Json>>& pods);
 
 /// Returns one screen for users: state and reason, deadline and time to live, runtime and its changes,
-/// JobSet, Pods with their problems, latest events; on a terminal with a bar of the progress. Texts of
-/// objects are shown without control characters, which terminals would interpret.
-std::string explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal);
+/// JobSet, Pods with their problems, latest events; on a terminal with a bar of the progress.
+Text explain(const RelatedObjects& seen, api::Time now, const Terminal& terminal);
 
 /// Returns the content of explain() as a document for programs, with the fields of docs/kubectl-trainjob.md:
 /// those of a row of `list`, plus conditions, Pods, events and differences of the runtime.

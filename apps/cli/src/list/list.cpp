@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/yaml.hpp"
 #include "cluster/session.hpp"
 #include "job/read.hpp"
 #include "job/targets.hpp"
@@ -11,10 +10,10 @@
 namespace cli {
 namespace {
 
-std::string text_of(const ListSettings& settings, std::span<const Brief> jobs, api::Time now) {
+Text text_of(const ListSettings& settings, std::span<const Brief> jobs, api::Time now) {
     switch (settings.format) {
-        case ListFormat::json: return api::to_json(list_document(jobs)) + "\n";
-        case ListFormat::yaml: return api::to_yaml(list_document(jobs));
+        case ListFormat::json: return Text::json(list_document(jobs));
+        case ListFormat::yaml: return Text::yaml(list_document(jobs));
         case ListFormat::name: return list_names(jobs);
         default: break;
     }
@@ -24,19 +23,20 @@ std::string text_of(const ListSettings& settings, std::span<const Brief> jobs, a
     return list_table(jobs, now, style);
 }
 
-kube::Async<net::Output> show(Session& session, const ListSettings& settings) {
+kube::Async<Output> show(Session& session, const ListSettings& settings) {
     std::vector<std::string> notes;
     Selection selection = {.ns = settings.all_namespaces ? "" : session.ns, .labels = settings.selector};
     auto jobs = co_await read_overview(session.server, std::move(selection), notes);
     if (!jobs) co_return jobs.error();
     if (!settings.runtime.empty())
         std::erase_if(*jobs, [&](const Brief& job) { return job.runtime != settings.runtime; });
-    net::Output output;
+    Output output;
     for (const std::string& note : notes) output.err += log_line("list", "note: " + note);
     const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;
     if (jobs->empty() && is_table)
-        output.err += settings.all_namespaces ? "No TrainJobs found\n"
-                                              : "No TrainJobs found in the namespace " + session.ns + "\n";
+        output.err += Text::line(settings.all_namespaces
+                                     ? "No TrainJobs found"
+                                     : "No TrainJobs found in the namespace " + session.ns);
     else
         output.out = text_of(settings, *jobs, session.now());
     co_return std::move(output);
@@ -62,7 +62,7 @@ void add_options(net::Options& options, ListSettings& settings) {
     add_options(options, settings.cluster);
 }
 
-api::Result<net::Output> list(const ListSettings& settings) {
+api::Result<Output> list(const ListSettings& settings) {
     if (auto checked = check_interval(settings.interval); !checked) return checked.error();
     const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;
     if (settings.watch && !is_table)

@@ -1,7 +1,6 @@
 #pragma once
 #include "cluster/session.hpp"
 #include "command/command.hpp"
-#include "net/process/run_main.hpp"
 
 /// `kubectl trainjob list`: the TrainJobs of a namespace or of all namespaces, one line each.
 namespace cli {
@@ -23,11 +22,11 @@ void add_options(net::Options& options, ListSettings& settings);
 
 /// With `watch` it prints by itself until the output cannot be written: on a terminal the whole table after
 /// each change, in a pipe only changed rows.
-api::Result<net::Output> list(const ListSettings& settings);
+api::Result<Output> list(const ListSettings& settings);
 Command list_command();
 
 /// Prints the list, and its changes for as long as the output can be written. It watches TrainJobs, so an
 /// idle list causes no requests.
-kube::Async<net::Output> watch_list(Session& session, const ListSettings& settings);
+kube::Async<Output> watch_list(Session& session, const ListSettings& settings);
 
 }  // namespace cli

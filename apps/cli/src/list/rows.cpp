@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/names.hpp"
+#include "job/targets.hpp"
 #include "text/duration.hpp"
 #include "text/terminal.hpp"
 
@@ -77,7 +77,7 @@ void set_text(Json& row, const char* name, const std::string& text) {
 
 }  // namespace
 
-std::string list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style) {
+Text list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style) {
     std::vector<std::string> heading;
     std::vector<std::vector<Cell>> rows(jobs.size());
     const auto add = [&](const char* title, const auto& cell_of) {
@@ -93,9 +93,8 @@ std::string list_table(std::span<const Brief> jobs, api::Time now, const TableSt
     for (const Column& column : columns)
         if (style.wide || !column.only_wide)
             add(column.title, [&](const Brief& job) { return column.cell(job, now, style.terminal); });
-    std::string text =
-        table(heading, std::move(rows), style.terminal.colours, style.wide ? 0 : style.terminal.columns);
-    return style.heading ? text : text.substr(text.find('\n') + 1);
+    return table(heading, std::move(rows), style.terminal.colours, style.wide ? 0 : style.terminal.columns,
+                 style.heading);
 }
 
 Json list_row(const Brief& job) {
@@ -128,10 +127,9 @@ Json list_document(std::span<const Brief> jobs) {
     return Json::object({{"items", std::move(items)}});
 }
 
-std::string list_names(std::span<const Brief> jobs) {
-    std::string text;
-    for (const Brief& job : jobs)
-        text.append("trainjob.").append(api::trainer_group).append("/").append(job.key.name).append("\n");
+Text list_names(std::span<const Brief> jobs) {
+    Text text;
+    for (const Brief& job : jobs) text += Text::line(printed_name(job));
     return text;
 }
 

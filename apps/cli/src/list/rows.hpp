@@ -15,7 +15,7 @@ struct TableStyle {
 };
 
 /// Returns a table. On a terminal, columns without any value are left out, and lines end at its width.
-std::string list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style);
+Text list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style);
 
 /// Returns the fields that docs/kubectl-trainjob.md lists, with points in time rather than durations: it
 /// stays equal as long as the TrainJob does.
@@ -25,6 +25,6 @@ api::Json list_row(const Brief& job);
 api::Json list_document(std::span<const Brief> jobs);
 
 /// Returns "trainjob.trainer.kubeflow.org/NAME" in lines, as kubectl does.
-std::string list_names(std::span<const Brief> jobs);
+Text list_names(std::span<const Brief> jobs);
 
 }  // namespace cli

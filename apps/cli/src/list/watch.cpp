@@ -26,8 +26,7 @@ public:
                             .wide = settings_.format == ListFormat::wide};
         const bool first = !std::exchange(begun_, true);
         if (style.terminal.is_terminal) {
-            const std::string clear = first ? "\x1b[2J" : "";
-            return cli::print(clear + frame(list_table(jobs, now, style), style.terminal));
+            return cli::print(frame(list_table(jobs, now, style), style.terminal, first));
         }
         style.heading = first;
         keep_changes(jobs);
@@ -67,7 +66,7 @@ std::vector<Brief> sorted(const BriefStore& store) {
     return jobs;
 }
 
-kube::Async<net::Output> print_changes(Session& session, const ListSettings& settings,
+kube::Async<Output> print_changes(Session& session, const ListSettings& settings,
                                        const BriefStore& store, const std::string& ns,
                                        std::vector<Brief> jobs) {
     Printer printer(settings);
@@ -83,7 +82,7 @@ kube::Async<net::Output> print_changes(Session& session, const ListSettings& set
 
 }  // namespace
 
-kube::Async<net::Output> watch_list(Session& session, const ListSettings& settings) {
+kube::Async<Output> watch_list(Session& session, const ListSettings& settings) {
     using namespace boost::asio::experimental::awaitable_operators;
     const std::string ns = settings.all_namespaces ? "" : session.ns;
     std::vector<std::string> notes;
@@ -97,7 +96,7 @@ kube::Async<net::Output> watch_list(Session& session, const ListSettings& settin
     if (!jobs) co_return jobs.error();
     std::erase_if(*jobs, [&](const Brief& job) { return !wanted(job); });
     if (auto read = co_await read_ready_nodes(session.server, *jobs, notes); !read) co_return read.error();
-    for (const std::string& note : notes) std::fputs(log_line("list", "note: " + note).c_str(), stderr);
+    for (const std::string& note : notes) print_error(log_line("list", "note: " + note));
 
     const auto transform = [&](api::Json& object) {
         Brief brief = brief_of(std::move(object), *runtimes);

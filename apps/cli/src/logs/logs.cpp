@@ -62,7 +62,7 @@ public:
     }
     const LogSource& source() const { return source_; }
     const std::string& stamp() const { return line_.stamp; }
-    std::string printed() const { return prefix_ + line_.text + "\n"; }
+    Text printed(Colours colours) const { return Text(prefix_) + Text::output(line_.text, colours); }
 
 private:
     // A part that continues a line has the time of its beginning.
@@ -103,7 +103,7 @@ public:
     Logs(Session& session, const LogsSettings& settings, api::ObjectKey key)
         : session_(session), settings_(settings), key_(std::move(key)) {}
 
-    kube::Async<net::Output> run() {
+    kube::Async<Output> run() {
         auto ended = co_await has_ended();
         if (!ended) co_return ended.error();
         if (settings_.follow) co_return co_await follow_all();
@@ -171,7 +171,7 @@ private:
         remarks_ += log_line("logs", source.pod + ": " + api::describe(error));
     }
 
-    kube::Async<net::Output> merge_all(std::vector<LogSource> sources) {
+    kube::Async<Output> merge_all(std::vector<LogSource> sources) {
         if (sources.size() > group_size)
             remarks_ += log_line("logs", "the output of " + std::to_string(sources.size()) +
                                              " containers is printed in groups of " +
@@ -183,7 +183,7 @@ private:
             auto merged = co_await merge(std::move(group));
             if (!merged) co_return merged.error();
         }
-        net::Output output = {.err = remarks_, .status = failed_ ? 1 : 0};
+        Output output = {.err = remarks_, .status = failed_ ? 1 : 0};
         co_return std::move(output);
     }
 
@@ -200,13 +200,13 @@ private:
             if (!any) blame(source, any.error());
             if (any && *any) streams.push_back(std::move(*stream));
         }
-        std::string text;
+        Text text;
         while (!streams.empty()) {
             const auto first = std::min_element(
                 streams.begin(), streams.end(),
                 [](const LogStream& a, const LogStream& b) { return a.stamp() < b.stamp(); });
-            text += first->printed();
-            if (text.size() > buffered && !print(std::exchange(text, {})))
+            text += first->printed(colours_);
+            if (text.str().size() > buffered && !print(std::exchange(text, {})))
                 co_return api::Error{.message = "the output cannot be written"};
             auto more = co_await first->advance();
             if (!more) blame(first->source(), more.error());
@@ -225,14 +225,14 @@ private:
                 co_return;
             }
             if (!*more) co_return;
-            if (!print(stream->printed())) unwritable_ = true;
+            if (!print(stream->printed(colours_))) unwritable_ = true;
         }
         blame(source, stream.error());
     }
 
-    kube::Async<net::Output> follow_all() {
+    kube::Async<Output> follow_all() {
         net::TaskGroup group(co_await boost::asio::this_coro::executor);
-        api::Result<net::Output> outcome = net::Output{};
+        api::Result<Output> outcome = Output{};
         std::set<std::string> begun;
         auto last_work = session_.clock.now();
         std::exception_ptr bug;
@@ -253,7 +253,7 @@ private:
             const bool over = sources && (gone || (ended && *ended));
             if (!over || works(*sources)) last_work = session_.clock.now();
             if (over && (group.empty() || session_.clock.now() >= last_work + late_output)) break;
-            std::fputs(std::exchange(remarks_, {}).c_str(), stderr);
+            print_error(std::exchange(remarks_, {}));
             co_await session_.clock.sleep_until(session_.clock.now() + between_looks);
         }
         leaving_ = true;
@@ -272,10 +272,11 @@ private:
     bool failed_ = false;
     bool unwritable_ = false;
     bool leaving_ = false;
-    std::string remarks_ = {};
+    Colours colours_ = terminal().colours;
+    Text remarks_ = {};
 };
 
-kube::Async<net::Output> show(Session& session, const LogsSettings& settings) {
+kube::Async<Output> show(Session& session, const LogsSettings& settings) {
     const auto key = key_of(settings.train_job, settings.cluster, session.ns);
     if (!key) co_return key.error();
     Logs logs(session, settings, *key);
@@ -306,7 +307,7 @@ void add_options(net::Options& options, LogsSettings& settings) {
     add_options(options, settings.cluster);
 }
 
-api::Result<net::Output> logs(const LogsSettings& settings) {
+api::Result<Output> logs(const LogsSettings& settings) {
     if (settings.follow) allow_many_files();
     return with_cluster(settings.cluster, "logs", [&](Session& session) { return show(session, settings); });
 }

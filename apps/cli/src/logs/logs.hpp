@@ -4,7 +4,6 @@
 
 #include "cluster/cluster.hpp"
 #include "command/command.hpp"
-#include "net/process/run_main.hpp"
 
 /// `kubectl trainjob logs`: the output of all Pods of a TrainJob.
 namespace cli {
@@ -24,7 +23,7 @@ void add_options(net::Options& options, LogsSettings& settings);
 
 /// Prints the lines of all Pods by their time. With `follow` it prints them as they come, also those of later
 /// Pods, until the TrainJob has ended. Status 1 if there is no Pod, or if the output of one cannot be read.
-api::Result<net::Output> logs(const LogsSettings& settings);
+api::Result<Output> logs(const LogsSettings& settings);
 Command logs_command();
 
 }  // namespace cli

@@ -9,7 +9,7 @@
 namespace cli {
 namespace {
 
-kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& settings) {
+kube::Async<Output> remove_in(Session& session, const DeleteSettings& settings) {
     const Runtimes none;
     Selection selection = {.ns = settings.all_namespaces ? "" : session.ns, .labels = settings.selector};
     auto jobs = co_await read_jobs(session.server, std::move(selection), none);
@@ -20,14 +20,14 @@ kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& setti
                              .message = "the answers of the API server do not say what time it is (no Date, "
                                         "or contradictory ones), so it is not known which TrainJobs are old "
                                         "enough; nothing was deleted"};
-    net::Output output;
+    Output output;
     for (const Brief& job : *jobs) {
         if (!has_ended_before(job, settings.older_than, session.now())) continue;
         const std::string line = printed_name(job) + " in " + job.key.ns + ", " +
                                  std::string(job.state.word) + " " +
                                  format_duration(since(*job.end, session.now())) + " ago";
         if (settings.dry_run) {
-            output.out += line + ", would be deleted\n";
+            output.out += Text::line(line + ", would be deleted");
             continue;
         }
         // Another TrainJob may have the name by now.
@@ -36,13 +36,13 @@ kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& setti
                          {.uid = job.uid, .resource_version = ""});
         auto done = co_await session.server.send(std::move(request));
         if (done) {
-            output.out += line + ", deleted\n";
+            output.out += Text::line(line + ", deleted");
         } else if (done.error().code != api::Errc::not_found) {
             output.err += log_line("delete", api::describe(advised(done.error(), job.key)));
             output.status = 1;
         }
     }
-    if (output.out.empty() && output.err.empty()) output.err = "No TrainJobs have ended that long ago\n";
+    if (output.out.empty() && output.err.empty()) output.err = Text::line("No TrainJobs have ended that long ago");
     co_return std::move(output);
 }
 
@@ -75,7 +75,7 @@ void add_options(net::Options& options, DeleteSettings& settings) {
     add_options(options, settings.cluster);
 }
 
-api::Result<net::Output> delete_ended(const DeleteSettings& settings) {
+api::Result<Output> delete_ended(const DeleteSettings& settings) {
     if (!settings.ended)
         return api::invalid("",
                             "only TrainJobs that have ended are deleted: say so by --ended; `kubectl delete "

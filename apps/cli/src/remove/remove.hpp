@@ -2,7 +2,6 @@
 #include "cluster/cluster.hpp"
 #include "command/command.hpp"
 #include "job/brief.hpp"
-#include "net/process/run_main.hpp"
 
 /// `kubectl trainjob delete`: TrainJobs that have ended.
 namespace cli {
@@ -27,7 +26,7 @@ struct DeleteSettings {
 void add_options(net::Options& options, DeleteSettings& settings);
 
 /// Prints a line for each TrainJob. Status 1 if one could not be deleted.
-api::Result<net::Output> delete_ended(const DeleteSettings& settings);
+api::Result<Output> delete_ended(const DeleteSettings& settings);
 Command delete_command();
 
 /// Returns whether the TrainJob has ended at least that long ago.

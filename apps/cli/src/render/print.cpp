@@ -3,8 +3,6 @@
 #include <dtl/dtl.hpp>
 #include <sstream>
 
-#include "api/yaml.hpp"
-
 namespace cli {
 namespace {
 
@@ -21,11 +19,14 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-std::string print(const std::vector<Json>& objects, Format format) {
+Text print(const std::vector<Json>& objects, Format format) {
     if (format == Format::json)
-        return to_json(Json::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}})) + "\n";
-    std::string text;
-    for (const Json& object : objects) text += (text.empty() ? "" : "---\n") + api::to_yaml(object);
+        return Text::json(Json::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}}));
+    Text text;
+    for (const Json& object : objects) {
+        if (!text.empty()) text += Text::line("---");
+        text += Text::yaml(object);
+    }
     return text;
 }
 
@@ -41,16 +42,17 @@ Json masked(Json object) {
     return object;
 }
 
-std::string difference(const std::string& before_name, const std::string& before,
-                       const std::string& after_name, const std::string& after) {
-    if (before == after) return "";
-    dtl::Diff<std::string> diff(lines_of(before), lines_of(after));
+Text difference(const std::string& before_name, const Text& before, const std::string& after_name,
+                const Text& after) {
+    if (before == after) return {};
+    dtl::Diff<std::string> diff(lines_of(before.str()), lines_of(after.str()));
     diff.compose();
     diff.composeUnifiedHunks();
     std::ostringstream text;
-    text << "--- " << before_name << "\n+++ " << after_name << "\n";
     diff.printUnifiedFormat(text);
-    return text.str();
+    Text lines = Text::line("--- " + before_name) + Text::line("+++ " + after_name);
+    for (const std::string& line : lines_of(text.str())) lines += Text::line(line);
+    return lines;
 }
 
 }  // namespace cli

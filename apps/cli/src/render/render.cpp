@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/yaml.hpp"
 #include "controller/cache/cache.hpp"
 #include "offline/input.hpp"
 #include "render/dry_run.hpp"
@@ -20,11 +19,12 @@ namespace resources = kube::resources;
 // The objects of all TrainJobs of the input, or the errors.
 struct Rendered {
     std::vector<Json> objects = {};
-    std::string remarks = {};  // lines
+    Text remarks = {};  // lines
     bool failed = false;
 
+    void remark(const std::string& line) { remarks += Text::line(line); }
     void fail(const std::string& line) {
-        remarks += line + "\n";
+        remark(line);
         failed = true;
     }
 };
@@ -34,8 +34,8 @@ bool is_train_job(const InputObject& known) { return known.resource.plural == re
 // An object that the API server refuses is never built.
 void look_at_schema(const InputObject& known, Rendered& rendered) {
     for (const std::string& field : known.unknown_fields)
-        rendered.remarks += known.document->place(field) + ": warning: " + known.name() +
-                            ": unknown field \"" + field + "\" is dropped\n";
+        rendered.remark(known.document->place(field) + ": warning: " + known.name() + ": unknown field \"" +
+                        field + "\" is dropped");
     for (const api::StatusCause& error : offline::validate_schema(known.object))
         rendered.fail(known.document->place(error.place) + ": " + known.name() +
                       " would not be stored: " + error.field + ": " + error.message);
@@ -59,10 +59,10 @@ void add(const InputObject& job, const offline::DocumentServer& server, const st
         return rendered.fail(job.document->place(one.error->field) + ": " + job.name() +
                              " would not be built: " + describe(*one.error) + hint(job, server, all));
     for (const std::string& warning : one.warnings)
-        rendered.remarks += job.document->place() + ": warning: " + job.name() + ": " + warning + "\n";
+        rendered.remark(job.document->place() + ": warning: " + job.name() + ": " + warning);
     if (one.is_managed_by_others)
-        rendered.remarks += job.document->place("spec.managedBy") + ": note: " + job.name() +
-                            " is managed by another controller: nothing is applied\n";
+        rendered.remark(job.document->place("spec.managedBy") + ": note: " + job.name() +
+                        " is managed by another controller: nothing is applied");
     for (Json& object : one.objects) rendered.objects.push_back(masked(std::move(object)));
 }
 
@@ -70,8 +70,8 @@ api::Result<Rendered> render_all(const offline::Input& input, const runtime::Pip
     Rendered rendered;
     offline::DocumentServer server;
     for (const Document* other : input.others)
-        rendered.remarks += other->place() + ": note: " + std::string(other->object()["kind"].as_string()) +
-                            " is passed over: no TrainJob depends on it\n";
+        rendered.remark(other->place() + ": note: " + std::string(other->object()["kind"].as_string()) +
+                        " is passed over: no TrainJob depends on it");
     for (const InputObject& known : input.known) {
         server.put(known.resource, known.object);
         look_at_schema(known, rendered);
@@ -113,11 +113,12 @@ const Json* find(const std::vector<Json>& objects, const std::string& name) {
     return at == objects.end() ? nullptr : &*at;
 }
 
-std::string differences(const std::vector<Json>& before, const std::vector<Json>& after) {
-    std::string text;
+Text differences(const std::vector<Json>& before, const std::vector<Json>& after) {
+    Text text;
+    const auto yaml = [](const Json* object) { return object ? Text::yaml(*object) : Text(); };
     const auto compare = [&](const std::string& name, const Json* old_one, const Json* new_one) {
-        text += difference(old_one ? name + " (-f)" : "/dev/null", old_one ? api::to_yaml(*old_one) : "",
-                           new_one ? name + " (--diff)" : "/dev/null", new_one ? api::to_yaml(*new_one) : "");
+        text += difference(old_one ? name + " (-f)" : "/dev/null", yaml(old_one),
+                           new_one ? name + " (--diff)" : "/dev/null", yaml(new_one));
     };
     for (const Json& object : before)
         if (!is_snapshot(object)) compare(name_of(object), &object, find(after, name_of(object)));
@@ -127,7 +128,7 @@ std::string differences(const std::vector<Json>& before, const std::vector<Json>
     return text;
 }
 
-api::Result<net::Output> compare(const offline::Input& input, const RenderSettings& settings,
+api::Result<Output> compare(const offline::Input& input, const RenderSettings& settings,
                                  const runtime::Pipeline& pipeline) {
     const auto documents = offline::read_documents(settings.other_version);
     if (!documents) return documents.error();
@@ -139,7 +140,7 @@ api::Result<net::Output> compare(const offline::Input& input, const RenderSettin
     if (!before) return before.error();
     const auto after = render_all(*changed, pipeline);
     if (!after) return after.error();
-    net::Output output = {.err = before->remarks, .status = before->failed || after->failed ? 1 : 0};
+    Output output = {.err = before->remarks, .status = before->failed || after->failed ? 1 : 0};
     // Most TrainJobs are not affected by the change.
     if (after->remarks != before->remarks) output.err += after->remarks;
     if (output.status == 0) output.out = differences(before->objects, after->objects);
@@ -160,7 +161,7 @@ void add_options(net::Options& options, RenderSettings& settings) {
     controller::add_options(options, settings.build);
 }
 
-api::Result<net::Output> render(const RenderSettings& settings) {
+api::Result<Output> render(const RenderSettings& settings) {
     if (auto valid = controller::check(settings.build); !valid) return valid.error();
     const bool compares = !settings.other_version.empty();
     if (compares && settings.format == Format::json)
@@ -174,7 +175,7 @@ api::Result<net::Output> render(const RenderSettings& settings) {
     if (compares) return compare(*input, settings, pipeline);
     const auto rendered = render_all(*input, pipeline);
     if (!rendered) return rendered.error();
-    net::Output output = {.err = rendered->remarks, .status = rendered->failed ? 1 : 0};
+    Output output = {.err = rendered->remarks, .status = rendered->failed ? 1 : 0};
     if (!rendered->failed) output.out = print(rendered->objects, settings.format);
     return output;
 }

@@ -5,7 +5,6 @@
 #include "api/json.hpp"
 #include "command/command.hpp"
 #include "controller/build_settings.hpp"
-#include "net/process/run_main.hpp"
 #include "offline/documents.hpp"
 
 /// `kubectl trainjob render`: what would be applied for TrainJobs in files, without a cluster.
@@ -14,14 +13,14 @@ namespace cli {
 enum class Format { yaml, json };
 
 /// Returns YAML documents with "---" between them, or one List as JSON. Equal objects give equal text.
-std::string print(const std::vector<api::Json>& objects, Format format);
+Text print(const std::vector<api::Json>& objects, Format format);
 
 /// Returns a Secret with each value replaced by "***".
 api::Json masked(api::Json object);
 
 /// Returns a unified diff, with some lines around each change; empty for equal texts.
-std::string difference(const std::string& before_name, const std::string& before,
-                       const std::string& after_name, const std::string& after);
+Text difference(const std::string& before_name, const Text& before, const std::string& after_name,
+                const Text& after);
 
 struct RenderSettings {
     offline::InputSettings input = {};
@@ -35,7 +34,7 @@ void add_options(net::Options& options, RenderSettings& settings);
 
 /// Returns status 1 if a TrainJob cannot be stored or built. Fails on unreadable input and on options that
 /// exclude each other.
-api::Result<net::Output> render(const RenderSettings& settings);
+api::Result<Output> render(const RenderSettings& settings);
 Command render_command();
 
 }  // namespace cli

@@ -20,15 +20,15 @@ kube::Request patch_of(const Brief& job, bool suspend) {
             .body = api::to_json(patch)};
 }
 
-kube::Async<net::Output> change(Session& session, const SuspendSettings& settings, bool suspend) {
+kube::Async<Output> change(Session& session, const SuspendSettings& settings, bool suspend) {
     const std::string command = suspend ? "suspend" : "resume";
     auto selection = selection_of(settings.targets, settings.cluster, session.ns);
     if (!selection) co_return selection.error();
     const Runtimes none;
     auto jobs = co_await read_jobs(session.server, std::move(*selection), none);
     if (!jobs) co_return jobs.error();
-    net::Output output;
-    if (jobs->empty()) output.err += "No TrainJobs found in the namespace " + session.ns + "\n";
+    Output output;
+    if (jobs->empty()) output.err += Text::line("No TrainJobs found in the namespace " + session.ns);
     for (const Brief& job : *jobs) {
         const Suspension what = suspension_of(job, suspend);
         if (what.step == Suspension::Step::patch) {
@@ -44,7 +44,7 @@ kube::Async<net::Output> change(Session& session, const SuspendSettings& setting
             output.err += log_line(command, to_string(job.key) + " " + what.text);
             output.status = 1;
         } else {
-            output.out += printed_name(job) + " " + what.text + "\n";
+            output.out += Text::line(printed_name(job) + " " + what.text);
         }
     }
     co_return std::move(output);
@@ -55,7 +55,7 @@ void add_all(net::Options& options, SuspendSettings& settings, const char* what)
     add_options(options, settings.cluster);
 }
 
-api::Result<net::Output> run(const SuspendSettings& settings, bool suspend) {
+api::Result<Output> run(const SuspendSettings& settings, bool suspend) {
     if (auto checked = check_targets(settings.targets); !checked) return checked.error();
     return with_cluster(settings.cluster, suspend ? "suspend" : "resume",
                         [&](Session& session) { return change(session, settings, suspend); });
@@ -78,8 +78,8 @@ Suspension suspension_of(const Brief& job, bool suspend) {
 void add_options(net::Options& options, SuspendSettings& settings) { add_all(options, settings, "suspend"); }
 void add_options(net::Options& options, ResumeSettings& settings) { add_all(options, settings, "resume"); }
 
-api::Result<net::Output> suspend(const SuspendSettings& settings) { return run(settings, true); }
-api::Result<net::Output> resume(const ResumeSettings& settings) { return run(settings, false); }
+api::Result<Output> suspend(const SuspendSettings& settings) { return run(settings, true); }
+api::Result<Output> resume(const ResumeSettings& settings) { return run(settings, false); }
 
 Command resume_command() {
     static constexpr Example examples[] = {

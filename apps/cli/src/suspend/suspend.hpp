@@ -1,7 +1,6 @@
 #pragma once
 #include "command/command.hpp"
 #include "job/targets.hpp"
-#include "net/process/run_main.hpp"
 
 /// `kubectl trainjob suspend` and `kubectl trainjob resume`.
 namespace cli {
@@ -17,8 +16,8 @@ void add_options(net::Options& options, SuspendSettings& settings);
 void add_options(net::Options& options, ResumeSettings& settings);
 
 /// Prints a line for each TrainJob. Status 1 if one of them could not be changed and is in the wrong state.
-api::Result<net::Output> suspend(const SuspendSettings& settings);
-api::Result<net::Output> resume(const ResumeSettings& settings);
+api::Result<Output> suspend(const SuspendSettings& settings);
+api::Result<Output> resume(const ResumeSettings& settings);
 Command suspend_command();
 Command resume_command();
 

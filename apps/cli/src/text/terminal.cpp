@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <vector>
@@ -51,7 +50,7 @@ std::size_t take_width(std::string_view& text) {
 constexpr std::size_t gap = 3;
 
 // Returns the part of a row that fits into `left` columns; 0: no limit.
-void append_line(std::string& out, const std::vector<Cell>& cells, const std::vector<std::size_t>& widths,
+void append_line(Text& out, const std::vector<Cell>& cells, const std::vector<std::size_t>& widths,
                  Colours colours, std::size_t left) {
     const bool limited = left > 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -59,14 +58,14 @@ void append_line(std::string& out, const std::vector<Cell>& cells, const std::ve
         const bool last = i + 1 == cells.size();
         if (limited) text = cut(text, left);
         const std::size_t taken = width_of(text);
-        out += painted(text, cells[i].tone, colours);
+        out += Text::painted(text, cells[i].tone, colours);
         if (last) break;
         const std::size_t column = widths[i] + gap;
         if (limited && left <= column) break;
-        out.append(column - taken, ' ');
+        out += Text(std::string(column - taken, ' '));
         left -= limited ? column : 0;
     }
-    out += '\n';
+    out.end_line();
 }
 
 std::size_t number_of(const std::string& text) {
@@ -105,23 +104,6 @@ std::string cut_line(std::string_view line, std::size_t columns) {
 }
 
 }  // namespace
-
-std::string painted(std::string_view text, Tone tone, Colours colours) {
-    if (colours == Colours::no || tone == Tone::plain) return std::string(text);
-    const char* code = tone == Tone::good ? "32" : tone == Tone::bad ? "31" : tone == Tone::held ? "33" : "2";
-    return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
-}
-
-std::string harmless(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-        if (c1) ++i;
-        out += byte < 0x20 || byte == 0x7F || c1 ? ' ' : text[i];
-    }
-    return out;
-}
 
 std::size_t width_of(std::string_view text) {
     std::size_t width = 0;
@@ -162,19 +144,19 @@ std::string bar(double begin, double end, std::size_t columns, Glyphs glyphs) {
     return text;
 }
 
-std::string table(const std::vector<std::string>& heading, std::vector<std::vector<Cell>> rows,
-                  Colours colours, std::size_t width) {
+Text table(const std::vector<std::string>& heading, std::vector<std::vector<Cell>> rows, Colours colours,
+           std::size_t width, bool with_heading) {
     std::vector<Cell> titles;
     for (const std::string& title : heading) titles.push_back({title, Tone::faint});
     std::vector<std::size_t> widths(heading.size());
     for (std::size_t i = 0; i < heading.size(); ++i) widths[i] = width_of(heading[i]);
     for (std::vector<Cell>& row : rows)
         for (std::size_t i = 0; i < row.size(); ++i) {
-            row[i].text = row[i].text.empty() ? "-" : harmless(row[i].text);
+            row[i].text = row[i].text.empty() ? "-" : Text(row[i].text).str();
             widths[i] = std::max(widths[i], width_of(row[i].text));
         }
-    std::string out;
-    append_line(out, titles, widths, colours, width);
+    Text out;
+    if (with_heading) append_line(out, titles, widths, colours, width);
     for (const std::vector<Cell>& row : rows) append_line(out, row, widths, colours, width);
     return out;
 }
@@ -200,11 +182,12 @@ Terminal terminal() {
     });
 }
 
-std::string frame(const std::string& text, const Terminal& terminal) {
+Text frame(const Text& text, const Terminal& terminal, bool first) {
+    const std::string& all = text.str();
     std::vector<std::string> lines;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        lines.push_back(text.substr(begin, end - begin));
+    for (std::size_t begin = 0; begin < all.size();) {
+        const std::size_t end = std::min(all.find('\n', begin), all.size());
+        lines.push_back(all.substr(begin, end - begin));
         begin = end + 1;
     }
     // The last line stays empty: a line break there would scroll.
@@ -215,14 +198,13 @@ std::string frame(const std::string& text, const Terminal& terminal) {
         lines.back() = "and " + std::to_string(left_out) + " more lines";
     }
     // A terminal that knows mode 2026 shows the frame as one; others ignore that, and do without the cursor.
-    std::string out = "\x1b[?2026h\x1b[?25l\x1b[H";
+    Text screen;
+    std::string& out = screen.text_;
+    out = std::string(first ? "\x1b[2J" : "") + "\x1b[?2026h\x1b[?25l\x1b[H";
     for (const std::string& line : lines)
         out += (terminal.columns > 0 ? cut_line(line, terminal.columns) : line) + "\x1b[K\n";
-    return out + "\x1b[J\x1b[?25h\x1b[?2026l";
-}
-
-bool print(std::string_view text) {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    out += "\x1b[J\x1b[?25h\x1b[?2026l";
+    return screen;
 }
 
 }  // namespace cli

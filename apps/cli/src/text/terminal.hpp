@@ -5,20 +5,10 @@
 #include <string_view>
 #include <vector>
 
-/// The terminal of standard output, and text for it: colours, widths in columns, bars, tables.
+#include "text/text.hpp"
+
+/// The terminal of standard output, and text for it: widths in columns, bars, tables.
 namespace cli {
-
-enum class Colours { no, yes };
-
-/// The meaning of a text for its subject; a terminal shows it as a colour.
-enum class Tone { plain, good, bad, held, faint };
-
-/// Returns the text in the colour of its tone.
-std::string painted(std::string_view text, Tone tone, Colours colours);
-
-/// Returns the text with a space for each control character (C0, DEL, and C1 in UTF-8), which terminals would
-/// interpret.
-std::string harmless(std::string_view text);
 
 /// Returns how many columns of a terminal a UTF-8 text without control characters takes: two for wide
 /// characters (East Asian Width W and F), none for combining ones, one for an invalid byte.
@@ -38,7 +28,7 @@ enum class Glyphs { ascii, unicode };
 /// part that is not empty fills one character at least.
 std::string bar(double begin, double end, std::size_t columns, Glyphs glyphs);
 
-/// A cell of a table. Control characters of its text are replaced.
+/// A cell of a table.
 struct Cell {
     std::string text = {};
     Tone tone = Tone::plain;
@@ -47,8 +37,8 @@ struct Cell {
 /// Returns lines: a heading and a row for each of `rows`, in columns as wide as their widest cell, with three
 /// spaces between them, as kubectl prints tables. An empty cell is "-". Nothing is behind the last cell of a
 /// line. With `width` > 0, lines that are longer are cut to it.
-std::string table(const std::vector<std::string>& heading, std::vector<std::vector<Cell>> rows,
-                  Colours colours, std::size_t width = 0);
+Text table(const std::vector<std::string>& heading, std::vector<std::vector<Cell>> rows, Colours colours,
+           std::size_t width = 0, bool with_heading = true);
 
 /// The properties of standard output.
 struct Terminal {
@@ -68,12 +58,8 @@ Terminal terminal_of(bool is_terminal, std::size_t columns, std::size_t lines, c
 /// Returns the properties of the present standard output.
 Terminal terminal();
 
-/// Returns the bytes that replace the content of a terminal by `text`, without an empty screen in between.
-/// Says how many lines do not fit.
-std::string frame(const std::string& text, const Terminal& terminal);
-
-/// Writes to standard output at once. Returns false if that fails, for example because the reader of a pipe
-/// has ended.
-bool print(std::string_view text);
+/// Returns the bytes that replace the content of a terminal by `text`, without an empty screen in between
+/// unless it is the first. Says how many lines do not fit.
+Text frame(const Text& text, const Terminal& terminal, bool first = false);
 
 }  // namespace cli

@@ -16,7 +16,7 @@ constexpr int bar_width = picture_width - margin - bar_left;
 
 std::string escaped(std::string_view text) {
     std::string out;
-    for (const char c : harmless(text)) {
+    for (const char c : Text(text).str()) {
         switch (c) {
             case '<': out += "&lt;"; break;
             case '>': out += "&gt;"; break;
@@ -47,25 +47,27 @@ public:
     explicit Picture(const Timeline& timeline) : timeline_(timeline) {}
 
     void text(int x, std::string_view what, const char* more = "") {
-        body_ += "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y_ + 16) + "\"" + more + ">" +
-                 escaped(what) + "</text>\n";
+        body_ += Text::line("<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y_ + 16) + "\"" +
+                            more + ">" + escaped(what) + "</text>");
     }
     void bar(const Span& span) {
         const double begin = part(span.begin);
         const double width = std::max(part(span.end) - begin, 0.001);
-        body_ += "<rect x=\"" + number(bar_left + begin * bar_width) + "\" y=\"" + std::to_string(y_ + 4) +
-                 "\" width=\"" + number(width * bar_width) + "\" height=\"" + std::to_string(row_height - 8) +
-                 "\" fill=\"" + colour_of(span) + "\"><title>" + escaped(label(span)) + "</title></rect>\n";
+        body_ += Text::line("<rect x=\"" + number(bar_left + begin * bar_width) + "\" y=\"" +
+                            std::to_string(y_ + 4) + "\" width=\"" + number(width * bar_width) +
+                            "\" height=\"" + std::to_string(row_height - 8) + "\" fill=\"" +
+                            colour_of(span) + "\"><title>" + escaped(label(span)) + "</title></rect>");
     }
     void next() { y_ += row_height; }
 
-    std::string take() && {
+    Text take() && {
         const std::string height = std::to_string(y_ + margin);
         const std::string width = std::to_string(picture_width);
-        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" + height +
-               "\" viewBox=\"0 0 " + width + " " + height +
-               "\" font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"" + width + "\" height=\"" +
-               height + "\" fill=\"#ffffff\"/>\n" + body_ + "</svg>\n";
+        return Text::line("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" +
+                          height + "\" viewBox=\"0 0 " + width + " " + height +
+                          "\" font-family=\"sans-serif\" font-size=\"13\">") +
+               Text::line("<rect width=\"" + width + "\" height=\"" + height + "\" fill=\"#ffffff\"/>") +
+               body_ + Text::line("</svg>");
     }
 
     static std::string label(const Span& span) {
@@ -80,12 +82,12 @@ private:
 
     const Timeline& timeline_;
     int y_ = margin;
-    std::string body_ = {};
+    Text body_ = {};
 };
 
 }  // namespace
 
-std::string draw_svg(const Timeline& timeline) {
+Text draw_svg(const Timeline& timeline) {
     Picture picture(timeline);
     picture.text(margin, timeline.title, " font-size=\"15\" font-weight=\"bold\"");
     picture.next();

@@ -22,21 +22,23 @@ public:
         bar_columns_ = std::max(all > taken ? all - taken : 0, fewest_bar_columns);
     }
 
-    void line(const std::string& name, const std::string& length, const std::string& bar) {
-        text_ += padded(cut(harmless(name), name_columns_), name_columns_) + "  " +
-                 padded(length, length_columns) + " " + bar + "\n";
+    void line(const std::string& name, const std::string& length, const Text& bar) {
+        const std::string shown = padded(cut(Text(name).str(), name_columns_), name_columns_);
+        text_ += Text(shown + "  " + padded(length, length_columns) + " ") + bar;
+        text_.end_line();
     }
     void span(const Span& span) {
         const std::string length = short_duration(span.end - span.begin) + (span.goes_on ? "..." : "");
         const std::string filled = bar(part(span.begin), part(span.end), bar_columns_, terminal_.glyphs);
-        line(span.name, length, painted(filled, span.tone, terminal_.colours));
-        if (!span.note.empty())
-            text_ += std::string(name_columns_ + length_columns + 3, ' ') +
-                     painted("^ " + harmless(span.note), span.tone, terminal_.colours) + "\n";
+        line(span.name, length, Text::painted(filled, span.tone, terminal_.colours));
+        if (span.note.empty()) return;
+        text_ += Text(std::string(name_columns_ + length_columns + 3, ' ')) +
+                 Text::painted("^ " + span.note, span.tone, terminal_.colours);
+        text_.end_line();
     }
     // For a Pod, from its creation to its present stage.
     void node(const NodeRow& row) {
-        if (row.spans.empty()) return line(row.name, "", "");
+        if (row.spans.empty()) return line(row.name, "", {});
         const Span& last = row.spans.back();
         Span whole = {.name = row.name, .begin = row.spans.front().begin, .end = last.end, .tone = last.tone};
         const bool runs = last.tone != Tone::held;
@@ -44,13 +46,13 @@ public:
         whole.goes_on = last.goes_on;
         span(whole);
     }
-    void heading(const std::string& text) { text_ += text + "\n"; }
+    void heading(const std::string& text) { text_ += Text::line(text); }
     void axis() {
         const std::string end = short_duration(timeline_.end - timeline_.begin);
         std::string scale = padded("0s", bar_columns_ > end.size() ? bar_columns_ - end.size() : 0) + end;
-        line("", "", scale);
+        line("", "", Text(scale));
     }
-    std::string take() && { return std::move(text_); }
+    Text take() && { return std::move(text_); }
 
 private:
     double part(api::Time at) const {
@@ -62,19 +64,19 @@ private:
     const Terminal& terminal_;
     std::size_t name_columns_;
     std::size_t bar_columns_ = 0;
-    std::string text_ = {};
+    Text text_ = {};
 };
 
 }  // namespace
 
-std::string draw_text(const Timeline& timeline, const Terminal& terminal) {
+Text draw_text(const Timeline& timeline, const Terminal& terminal) {
     const std::size_t nodes = std::min(timeline.nodes.size(), most_nodes);
     std::size_t name_columns = 8;
     for (const Span& stage : timeline.stages) name_columns = std::max(name_columns, width_of(stage.name));
     for (std::size_t i = 0; i < nodes; ++i)
         name_columns = std::max(name_columns, std::min(width_of(timeline.nodes[i].name), longest_name));
     Drawing drawing(timeline, terminal, name_columns);
-    drawing.heading(harmless(timeline.title));
+    drawing.heading(timeline.title);
     drawing.axis();
     for (const Span& stage : timeline.stages) drawing.span(stage);
     if (nodes > 0) drawing.heading("Pods");

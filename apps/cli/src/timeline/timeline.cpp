@@ -25,9 +25,9 @@ void take(api::Result<std::vector<Json>> list, const char* what, std::vector<Jso
         notes.notes.push_back(std::string(what) + " could not be read: " + api::describe(list.error()));
 }
 
-api::Result<> write_file(const std::string& path, const std::string& text) {
+api::Result<> write_file(const std::string& path, const Text& text) {
     std::ofstream file(path, std::ios::binary);
-    file << text;
+    file << text.str();
     file.close();
     return file ? api::Result<>() : api::Error{.message = path + " cannot be written"};
 }
@@ -70,17 +70,17 @@ kube::Async<Timeline> read_timeline(Session& session, api::ObjectKey key) {
     co_return std::move(timeline);
 }
 
-kube::Async<net::Output> show(Session& session, const TimelineSettings& settings) {
+kube::Async<Output> show(Session& session, const TimelineSettings& settings) {
     const auto key = key_of(settings.train_job, settings.cluster, session.ns);
     if (!key) co_return key.error();
     const auto timeline = co_await read_timeline(session, *key);
     if (!timeline) co_return timeline.error();
-    if (settings.svg == "-") co_return net::Output{.out = draw_svg(*timeline)};
+    if (settings.svg == "-") co_return Output{.out = draw_svg(*timeline)};
     if (!settings.svg.empty()) {
         auto written = write_file(settings.svg, draw_svg(*timeline));
         if (!written) co_return written.error();
     }
-    net::Output output = {.out = draw_text(*timeline, terminal())};
+    Output output = {.out = draw_text(*timeline, terminal())};
     co_return std::move(output);
 }
 
@@ -94,7 +94,7 @@ void add_options(net::Options& options, TimelineSettings& settings) {
     add_options(options, settings.cluster);
 }
 
-api::Result<net::Output> timeline(const TimelineSettings& settings) {
+api::Result<Output> timeline(const TimelineSettings& settings) {
     return with_cluster(settings.cluster, "timeline",
                         [&](Session& session) { return show(session, settings); });
 }

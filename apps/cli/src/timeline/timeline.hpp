@@ -3,7 +3,6 @@
 
 #include "cluster/cluster.hpp"
 #include "command/command.hpp"
-#include "net/process/run_main.hpp"
 
 /// `kubectl trainjob timeline`: the stages of a TrainJob, and lost time.
 namespace cli {
@@ -18,7 +17,7 @@ struct TimelineSettings {
 void add_options(net::Options& options, TimelineSettings& settings);
 
 /// Status 1 if the TrainJob cannot be read, or the picture cannot be written.
-api::Result<net::Output> timeline(const TimelineSettings& settings);
+api::Result<Output> timeline(const TimelineSettings& settings);
 Command timeline_command();
 
 }  // namespace cli

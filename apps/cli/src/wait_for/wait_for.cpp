@@ -11,11 +11,11 @@
 namespace cli {
 namespace {
 
-std::string line_of(const Brief& job, api::Time now) {
+Text line_of(const Brief& job, api::Time now) {
     std::string line = printed_name(job) + " " + std::string(job.state.word);
     line += " after " + format_duration(since(job.created, job.end.value_or(now)));
-    if (job.ended && !job.complete) line += " (" + job.reason + "): " + harmless(job.message);
-    return line + "\n";
+    if (job.ended && !job.complete) line += " (" + job.reason + "): " + job.message;
+    return Text::line(line);
 }
 
 // Reads the TrainJobs of `selection`; of keys, those that exist.
@@ -42,7 +42,7 @@ public:
           end_(settings.timeout.count() == 0 ? kube::SteadyTime::max()
                                              : session.clock.now() + settings.timeout) {}
 
-    kube::Async<net::Output> run(Selection selection) {
+    kube::Async<Output> run(Selection selection) {
         const Runtimes none;
         auto first = co_await read_jobs(session_.server, selection, none);
         if (!first) co_return first.error();
@@ -63,7 +63,7 @@ public:
             last_error_.clear();
             if (auto counted = co_await take(std::move(*jobs)); !counted) co_return counted.error();
         }
-        co_return net::Output{.status = static_cast<int>(worst_)};
+        co_return Output{.status = static_cast<int>(worst_)};
     }
 
 private:
@@ -88,7 +88,7 @@ private:
             if (!there.contains(key)) gone.push_back(key);
         for (const api::ObjectKey& key : gone) {
             decide(key, Outcome::gone);
-            print("TrainJob " + to_string(key) + " is gone\n");
+            print(Text::line("TrainJob " + to_string(key) + " is gone"));
         }
         co_return api::Result<>();
     }
@@ -98,7 +98,7 @@ private:
         worst_ = std::max(worst_, outcome);
     }
 
-    net::Output timed_out() const {
+    Output timed_out() const {
         std::string names;
         for (const auto& [key, uid] : waited_) names += (names.empty() ? "" : ", ") + to_string(key);
         return {.err = log_line("wait", "after " + net::show_option(settings_.timeout) +
@@ -108,7 +108,7 @@ private:
 
     void note(const std::string& error) {
         if (std::exchange(last_error_, error) != error)
-            std::fputs(log_line("wait", error + "; trying again").c_str(), stderr);
+            print_error(log_line("wait", error + "; trying again"));
     }
 
     Session& session_;
@@ -119,7 +119,7 @@ private:
     std::string last_error_ = {};
 };
 
-kube::Async<net::Output> wait_in(Session& session, const WaitSettings& settings) {
+kube::Async<Output> wait_in(Session& session, const WaitSettings& settings) {
     auto selection = selection_of(settings.targets, settings.cluster, session.ns);
     if (!selection) co_return selection.error();
     Waiting waiting(session, settings);
@@ -152,7 +152,7 @@ void add_options(net::Options& options, WaitSettings& settings) {
     add_options(options, settings.cluster);
 }
 
-api::Result<net::Output> wait_for(const WaitSettings& settings) {
+api::Result<Output> wait_for(const WaitSettings& settings) {
     if (auto checked = check_targets(settings.targets); !checked) return checked.error();
     if (auto checked = check_interval(settings.interval); !checked) return checked.error();
     return with_cluster(settings.cluster, "wait",

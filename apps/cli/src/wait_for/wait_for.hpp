@@ -1,7 +1,6 @@
 #pragma once
 #include "command/command.hpp"
 #include "job/targets.hpp"
-#include "net/process/run_main.hpp"
 
 /// `kubectl trainjob wait`: until TrainJobs run, are suspended, complete or fail.
 namespace cli {
@@ -24,7 +23,7 @@ void add_options(net::Options& options, WaitSettings& settings);
 
 /// Prints a line for each TrainJob as soon as its outcome is certain. The status is the highest Outcome; 1 if
 /// they cannot be read.
-api::Result<net::Output> wait_for(const WaitSettings& settings);
+api::Result<Output> wait_for(const WaitSettings& settings);
 Command wait_command();
 
 /// Returns the outcome of the wait for one TrainJob.

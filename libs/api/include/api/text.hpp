@@ -55,6 +55,21 @@ std::string cut_bytes(std::string_view text, std::size_t limit);
 /// Returns whether it is one of C0, DEL and C1, which terminals interpret.
 constexpr bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
 
+/// Returns whether it changes the direction of the text around it, so that lines show something else than they
+/// say (Unicode's property Bidi_Control).
+constexpr bool is_bidi_control(char32_t c) {
+    return c == 0x61C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
+/// Returns whether readers may take it for the end of a line or of a paragraph beside the controls.
+constexpr bool is_separator(char32_t c) { return c == 0x2028 || c == 0x2029; }
+
+/// Returns the position of the first character of a line without which no CI takes it for a command; npos if
+/// none does. GitHub: "::" behind nothing but blanks. GitHub, Azure Pipelines, TeamCity: "##[", "##vso[",
+/// "##teamcity[" anywhere.
+std::size_t find_ci_command(std::string_view line);
+
 /// Replaces control characters by '?'.
 std::string printable(std::string_view text);
 

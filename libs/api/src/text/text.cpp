@@ -153,6 +153,20 @@ std::string printable(std::string_view text) {
     return shown;
 }
 
+// Other blanks than those of ASCII are taken for such, too: which of them a CI skips is its own affair.
+std::size_t find_ci_command(std::string_view line) {
+    std::size_t first = 0;
+    const auto is_graphic = [](char c) { return c > ' ' && c < '\x7F'; };
+    while (first < line.size() && !is_graphic(line[first])) ++first;
+    if (line.substr(first).starts_with("::")) return first;
+    for (std::size_t at = line.find("##"); at != std::string_view::npos; at = line.find("##", at + 1)) {
+        std::size_t end = at + 2;
+        while (end < line.size() && is_letter(line[end])) ++end;
+        if (end < line.size() && line[end] == '[') return at + 1;
+    }
+    return std::string_view::npos;
+}
+
 std::string quoted(std::string_view text) { return to_json(Json(text)); }
 
 }  // namespace api

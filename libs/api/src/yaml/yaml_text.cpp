@@ -13,9 +13,10 @@ namespace {
 // Readers search the colon of a plain "key: value" line only within that many characters (libyaml: 1024).
 constexpr std::size_t max_simple_key = 1000;
 
-// Characters that must be escaped, also in quotes: line breaks that readers fold, and invalid ones.
+// Characters that must be escaped, also in quotes: line breaks that readers fold, invalid ones, and those that
+// show a reader something else.
 bool needs_escape(char32_t c) {
-    return is_control(c) || c == 0x2028 || c == 0x2029 || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF ||
+    return is_control(c) || is_separator(c) || is_bidi_control(c) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF ||
            c == invalid_character;
 }
 
@@ -38,6 +39,7 @@ bool is_safe_plain(std::string_view text) {
     if (text.back() == ' ' || text.back() == ':') return false;
     if (text.find(": ") != text.npos || text.find(" #") != text.npos) return false;
     if (text.find_first_not_of("0123456789_.:-+eETZtz ") == text.npos) return false;
+    if (find_ci_command(text) != text.npos) return false;
     return all_of(text, [](char32_t c) { return !needs_escape(c) && c != 0xA0; }) && is_string_if_plain(text);
 }
 
@@ -50,6 +52,7 @@ bool is_safe_literal(std::string_view text) {
     for (std::string_view rest = text; !rest.empty();) {
         const auto line = rest.substr(0, rest.find('\n'));
         if (!line.empty() && line.find_first_not_of(" \t") == line.npos) return false;
+        if (find_ci_command(line) != line.npos) return false;
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
     return true;
@@ -67,7 +70,9 @@ std::string double_quoted(std::string_view text) {
     while (!text.empty()) {
         const std::string_view before = text;
         const char32_t c = take_character(text);
-        if (c == '\n')
+        if (c == '#' && out.back() == '#')
+            out += "\\x23";  // find_ci_command()
+        else if (c == '\n')
             out += "\\n";
         else if (c == '\t')
             out += "\\t";

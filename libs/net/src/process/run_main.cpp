@@ -75,20 +75,6 @@ int run_main(Options& options, int argc, const char* const* argv,
     });
 }
 
-int run_command(Options& options, int argc, const char* const* argv,
-                const std::function<api::Result<Output>()>& body) noexcept {
-    return or_report_exception(options, [&] {
-        if (const auto status = read_options(options, argc, argv)) return *status;
-        const auto output = body();
-        if (!output) return report(options.program(), api::describe(output.error()), bad_usage);
-        std::fwrite(output->err.data(), 1, output->err.size(), stderr);
-        std::fwrite(output->out.data(), 1, output->out.size(), stdout);
-        if (std::fflush(stdout) != 0)
-            return report(options.program(), "the output cannot be written", failed);
-        return output->status;
-    });
-}
-
 int execute_moved_command(const char* server, const Sibling& sibling, const char* const* arguments) noexcept {
     std::fprintf(stderr, "%s %s is %s %s now, and goes with the next release\n", server, *arguments,
                  sibling.call, *arguments);

@@ -48,14 +48,20 @@ struct Desk {
     test::TemporaryDirectory directory = {};
     cli::CheckSettings settings = {};
 
-    net::Output check(const std::string& text, const std::string& before = {}) {
+    struct Printed {
+        std::string out = {};
+        std::string err = {};
+        int status = 0;
+    };
+
+    Printed check(const std::string& text, const std::string& before = {}) {
         settings.input.files = {directory.write("in.yaml", text)};
         settings.before.clear();
         if (!before.empty()) settings.before = {directory.write("old.yaml", before)};
         auto output = cli::check(settings);
         INFO((output ? "" : output.error().message));
         REQUIRE(output);
-        return {directory.bare(output->out), directory.bare(output->err), output->status};
+        return {directory.bare(output->out.str()), directory.bare(output->err.str()), output->status};
     }
 };
 

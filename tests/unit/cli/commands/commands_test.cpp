@@ -33,7 +33,7 @@ Brief ended(bool complete, std::chrono::seconds ago = 1h) {
 }
 
 std::string lines_for(const std::vector<std::string>& words) {
-    return completion_lines(choices_for(words, commands()), words.empty() ? "" : words.back());
+    return completion_lines(choices_for(words, commands()), words.empty() ? "" : words.back()).str();
 }
 
 Json pod(const std::string& job, const std::string& index, const std::string& container = "node") {
@@ -69,6 +69,22 @@ TEST_CASE("commands are sorted by name, and each has examples with its own name"
             CHECK(std::string(example.command).starts_with(command.name));
         CHECK_FALSE(command.options().empty());
     }
+}
+
+TEST_CASE("a command exits with the status of its output, and with 2 after a usage error", "[commands]") {
+    const auto status = [](const std::function<api::Result<Output>()>& body,
+                           std::vector<const char*> arguments = {}) {
+        net::Options options("prog check", "Looks.", "1.2.3");
+        arguments.insert(arguments.begin(), "check");
+        return run_command(options, static_cast<int>(arguments.size()), arguments.data(), body);
+    };
+    using Result = api::Result<Output>;
+    CHECK(status([]() -> Result { return Output{}; }) == 0);
+    CHECK(status([]() -> Result { return Output{.err = Text::line("refused"), .status = 1}; }) == 1);
+    CHECK(status([]() -> Result { return api::invalid("", "no such file"); }) == 2);
+    CHECK(status([]() -> Result { throw std::runtime_error("odd"); }) == 1);
+    CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--version"}) == 0);
+    CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--nonsense"}) == 2);
 }
 
 TEST_CASE("options in front of a command belong to it", "[commands]") {

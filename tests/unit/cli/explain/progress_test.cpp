@@ -76,7 +76,7 @@ TEST_CASE("eight metrics are shown, without control characters", "[explain]") {
 
 TEST_CASE("a terminal gets a bar of the progress", "[explain]") {
     const Terminal terminal = {.is_terminal = true, .glyphs = Glyphs::ascii};
-    CHECK(has(explain(reporting(), now, terminal), "Progress  ########............ 40%, 5m left"));
+    CHECK(has(explain(reporting(), now, terminal).str(), "Progress  ########............ 40%, 5m left"));
 }
 
 TEST_CASE("the progress deadline is shown with what is left, or why it does not run", "[explain]") {

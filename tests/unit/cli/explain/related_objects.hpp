@@ -64,7 +64,7 @@ inline Json condition(const char* type, const char* status, const char* reason, 
                          {"lastTransitionTime", "2026-01-15T11:30:00Z"}});
 }
 
-inline std::string screen(const RelatedObjects& seen) { return explain(seen, now, Terminal{}); }
+inline std::string screen(const RelatedObjects& seen) { return explain(seen, now, Terminal{}).str(); }
 
 inline bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;

@@ -383,7 +383,7 @@ TEST_CASE("no object can send a terminal control characters", "[explain]") {
         pod("p\x1b[31m", "{\"status\": {\"phase\": \"Failed\", \"message\": \"a\\u009bb\\nc\\u007f\"}}")};
     const std::string text = screen(seen);
     CHECK(has(text, "p [31m  Failed; a b c "));
-    CHECK(explain(seen, now, {.colours = Colours::yes}).find("\x1b[31m") != std::string::npos);
+    CHECK(explain(seen, now, {.colours = Colours::yes}).str().find("\x1b[31m") != std::string::npos);
 }
 
 TEST_CASE("any shape of an object makes a screen", "[explain]") {

@@ -185,15 +185,15 @@ TEST_CASE("a table for a pipe has all columns, and one for a terminal those with
     job["status"]["trainerStatus"] = parsed(
         R"({"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2026-01-15T11:55:00Z"})");
     const std::vector<Brief> jobs = {brief(job)};
-    CHECK(list_table(jobs, now, {.namespaces = true}) ==
+    CHECK(list_table(jobs, now, {.namespaces = true}).str() ==
           "NAMESPACE   NAME    STATE     PROGRESS   ETA   NODES   GPUS   AGE   DEADLINE   TTL   QUEUE\n"
           "vision      night   running   40%        5m    2/2     -      1h    -          -     -\n");
     const TableStyle screen = {.terminal = {.is_terminal = true, .columns = 80}};
-    CHECK(list_table(jobs, now, screen) ==
+    CHECK(list_table(jobs, now, screen).str() ==
           "NAME    STATE     PROGRESS         ETA   NODES   AGE\n"
           "night   running   ####...... 40%   5m    2/2     1h\n");
-    CHECK(list_table(jobs, now + 1h, screen).find("40% stale") != std::string::npos);
-    CHECK(list_table(jobs, now, {.wide = true, .heading = false}).ends_with("torch     R        m\n"));
+    CHECK(list_table(jobs, now + 1h, screen).str().find("40% stale") != std::string::npos);
+    CHECK(list_table(jobs, now, {.wide = true, .heading = false}).str().ends_with("torch     R        m\n"));
 }
 
 TEST_CASE("a row for programs has points in time, and only known values", "[list]") {
@@ -205,7 +205,7 @@ TEST_CASE("a row for programs has points in time, and only known values", "[list
         R"({"created":"2026-01-15T11:00:00Z","ended":"2026-01-15T11:30:00Z","expires":"2026-01-15T11:40:00Z","gpus":8,"message":"m",)"
         R"("name":"night","namespace":"vision","nodes":{"wanted":4},"reason":"AllJobsCompleted",)"
         R"("runtime":{"kind":"ClusterTrainingRuntime","name":"torch"},"state":"complete","uid":""})");
-    CHECK(list_names(std::vector<Brief>{ended}) == "trainjob.trainer.kubeflow.org/night\n");
+    CHECK(list_names(std::vector<Brief>{ended}).str() == "trainjob.trainer.kubeflow.org/night\n");
     CHECK(api::to_json(list_document({})) == R"({"items":[]})");
 }
 

@@ -11,12 +11,23 @@ namespace {
 
 Json json(std::string_view text) { return api::parse_json(text).value(); }
 
+cli::Text lines(std::string_view text) {
+    cli::Text all;
+    for (; !text.empty(); text.remove_prefix(text.find('\n') + 1))
+        all += cli::Text::line(text.substr(0, text.find('\n')));
+    return all;
+}
+
+std::string difference(std::string_view before, std::string_view after) {
+    return cli::difference("a", lines(before), "b", lines(after)).str();
+}
+
 }  // namespace
 
 TEST_CASE("objects are printed as documents or as one list", "[render]") {
     const std::vector<Json> objects = {json(R"({"kind":"A"})"), json(R"({"kind":"B"})")};
-    CHECK(cli::print(objects, Format::yaml) == "kind: A\n---\nkind: B\n");
-    CHECK(cli::print(objects, Format::json) ==
+    CHECK(cli::print(objects, Format::yaml).str() == "kind: A\n---\nkind: B\n");
+    CHECK(cli::print(objects, Format::json).str() ==
           "{\"apiVersion\":\"v1\",\"items\":[{\"kind\":\"A\"},{\"kind\":\"B\"}],\"kind\":\"List\"}\n");
     CHECK(cli::print({}, Format::yaml).empty());
 }
@@ -31,8 +42,8 @@ TEST_CASE("of a Secret only the keys are shown", "[render]") {
 }
 
 TEST_CASE("differences are unified diffs", "[render]") {
-    CHECK(cli::difference("a", "1\n2\n", "b", "1\n2\n").empty());
-    CHECK(cli::difference("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "b", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n") ==
+    CHECK(difference("1\n2\n", "1\n2\n").empty());
+    CHECK(difference("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n") ==
           "--- a\n+++ b\n@@ -2,8 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n");
-    CHECK(cli::difference("/dev/null", "", "b", "1\n") == "--- /dev/null\n+++ b\n@@ -1,0 +1,1 @@\n+1\n");
+    CHECK(difference("", "1\n") == "--- a\n+++ b\n@@ -1,0 +1,1 @@\n+1\n");
 }

@@ -41,13 +41,19 @@ spec:
     name: plain
 )";
 
+struct Printed {
+    std::string out = {};
+    std::string err = {};
+    int status = 0;
+};
+
 struct Fixture {
-    net::Output render(const std::string& text) {
+    Printed render(const std::string& text) {
         settings.input.files = {directory.write("in.yaml", text)};
         auto output = cli::render(settings);
         INFO((output ? "" : output.error().message));
         REQUIRE(output);
-        return {output->out, directory.bare(output->err), output->status};
+        return {output->out.str(), directory.bare(output->err.str()), output->status};
     }
     std::string failure(const std::string& text) {
         settings.input.files = {directory.write("in.yaml", text)};
@@ -60,7 +66,7 @@ struct Fixture {
     cli::RenderSettings settings = {};
 };
 
-std::vector<Json> objects(const net::Output& output) { return api::parse_yaml_documents(output.out).value(); }
+std::vector<Json> objects(const Printed& output) { return api::parse_yaml_documents(output.out).value(); }
 
 std::string kinds(const std::vector<Json>& list) {
     std::string text;

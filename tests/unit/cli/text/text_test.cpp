@@ -1,7 +1,10 @@
 // The layout of texts for a terminal or a pipe.
 #include <catch2/catch.hpp>
 #include <map>
+#include <sstream>
+#include <type_traits>
 
+#include "api/yaml.hpp"
 #include "text/duration.hpp"
 #include "text/terminal.hpp"
 
@@ -18,6 +21,66 @@ Terminal on_a_terminal(std::map<std::string, std::string> variables, std::size_t
 }
 
 }  // namespace
+
+// Whatever a command prints has gone through the constructor of this type.
+static_assert(!std::is_convertible_v<std::string, Text> && !std::is_convertible_v<const char*, Text>);
+
+TEST_CASE("what a terminal obeys, what changes the order of a line and what ends it is escaped", "[text]") {
+    const std::pair<std::string_view, const char*> rows[] = {
+        {"größe 夜間 \\n", "größe 夜間 \\n"},
+        {"a\r\nb\tc", "a\\r\\nb\\tc"},
+        {{"\0\x1b[2J\x7f", 6}, "\\x00\\x1b[2J\\x7f"},
+        {"\xc2\x9b" "31m\xc2\x85", "\\x9b31m\\x85"},
+        {"\x9b" "31m\xc3", "\\x9b31m\\xc3"},
+        {"\xe2\x80\xae" "txt\xe2\x81\xa9\xd8\x9c", "\\u202etxt\\u2069\\u061c"},
+        {"a\xe2\x80\xa8" "b", "a\\u2028b"},
+    };
+    for (const auto& [raw, shown] : rows) {
+        CHECK(Text(raw).str() == shown);
+        CHECK(Text(Text(raw).str()).str() == shown);
+        CHECK(Text::line(raw).str() == std::string(shown) + "\n");
+    }
+}
+
+TEST_CASE("a text is no command of a CI", "[text]") {
+    const std::pair<const char*, const char*> rows[] = {
+        {"::error::x", "\\x3a:error::x"},
+        {" \xe3\x80\x80::error::x", " \xe3\x80\x80\\x3a:error::x"},
+        {"::::", "\\x3a\\x3a\\x3a:"},
+        {"a::b", "a::b"},
+        {"##[error]x ##vso[a]", "#\\x23[error]x #\\x23vso[a]"},
+        {"###[group]", "##\\x23[group]"},
+        {"## Training [1]", "## Training [1]"},
+    };
+    for (const auto& [raw, shown] : rows) {
+        CHECK(Text(raw).str() == shown);
+        CHECK(Text(Text(raw).str()).str() == shown);
+    }
+}
+
+TEST_CASE("output of programs keeps its tabs, and on a terminal its colours up to the end of the line", "[text]") {
+    const char* raw = "\x1b[1;31mred\x1b[0m\tand\x1b[2K\x1b[1A\x1b[38:5:1m\x1b[\r";
+    CHECK(Text::output(raw, Colours::yes).str() ==
+          "\x1b[1;31mred\x1b[0m\tand\\x1b[2K\\x1b[1A\x1b[38:5:1m\\x1b[\\r\x1b[0m\n");
+    CHECK(Text::output(raw, Colours::no).str() == "red\tand\\x1b[2K\\x1b[1A\\x1b[\\r\n");
+    CHECK(Text::output("plain", Colours::yes).str() == "plain\n");
+}
+
+TEST_CASE("documents read as what they hold, and have nothing in them that Text escapes", "[text]") {
+    const std::string hostile =
+        "::a\x1b[2J\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\t##[error]\r";
+    for (const std::string& text : {hostile, hostile + "\n::error::b\n", std::string("a\n::error::b\n"),
+                                    std::string("a\n  ##vso[b]\n"), std::string("a ##[b]")}) {
+        const api::Json value = api::Json::object({{text, text}, {"list", api::Json::array({text})}});
+        CHECK(api::parse_json(Text::json(value).str()).value() == value);
+        CHECK(api::parse_yaml(Text::yaml(value).str()).value() == value);
+        for (const Text& document : {Text::json(value), Text::yaml(value)}) {
+            INFO(document.str());
+            std::istringstream lines(document.str());
+            for (std::string line; std::getline(lines, line);) CHECK(Text(line).str() == line);
+        }
+    }
+}
 
 TEST_CASE("the width of a text is counted in columns of a terminal", "[text]") {
     const std::pair<const char*, std::size_t> rows[] = {
@@ -44,13 +107,13 @@ TEST_CASE("a text is cut between characters, with a mark", "[text]") {
 TEST_CASE("columns of a table are as wide as their widest cell", "[text]") {
     const std::vector<std::vector<Cell>> rows = {{{"night"}, {"running", Tone::good}, {"1h"}},
                                                  {{"夜間"}, {"cannot be created", Tone::bad}, {""}}};
-    CHECK(table({"NAME", "STATE", "AGE"}, rows, Colours::no) ==
+    CHECK(table({"NAME", "STATE", "AGE"}, rows, Colours::no).str() ==
           "NAME    STATE               AGE\n"
           "night   running             1h\n"
           "夜間    cannot be created   -\n");
-    CHECK(table({"NAME", "STATE", "AGE"}, rows, Colours::yes).find("\x1b[32mrunning\x1b[0m   ") !=
+    CHECK(table({"NAME", "STATE", "AGE"}, rows, Colours::yes).str().find("\x1b[32mrunning\x1b[0m   ") !=
           std::string::npos);
-    CHECK(table({"A"}, {{{"x\x1b[31m\n"}}}, Colours::yes).find("x [31m ") != std::string::npos);
+    CHECK(table({"A"}, {{{"x\x1b[31m\n"}}}, Colours::yes).str().find("x\\x1b[31m\\n") != std::string::npos);
 }
 
 TEST_CASE("lines of a table end at the width of the terminal", "[text]") {
@@ -61,7 +124,7 @@ TEST_CASE("lines of a table end at the width of the terminal", "[text]") {
                                                           {6, "night\n"},
                                                           {3, "ni…\n"}};
     for (const auto& [width, line] : widths) {
-        const std::string text = table({"NAME", "STATE", "AGE"}, rows, Colours::no, width);
+        const std::string text = table({"NAME", "STATE", "AGE"}, rows, Colours::no, width).str();
         INFO(width);
         std::string second = text.substr(text.find('\n') + 1);
         second.erase(second.find_last_not_of(" \n") + 1);
@@ -109,12 +172,19 @@ TEST_CASE("a frame replaces the one before without an empty screen, and does not
     Terminal small = {.is_terminal = true, .columns = 6, .lines = 3};
     const std::string begin = "\x1b[?2026h\x1b[?25l\x1b[H";
     const std::string end = "\x1b[J\x1b[?25h\x1b[?2026l";
-    CHECK(frame("\x1b[31mlonger line\x1b[0m\nb\n", small) ==
+    const auto lines = [](std::initializer_list<const char*> all) {
+        Text text;
+        for (const char* each : all) text += Text::line(each);
+        return text;
+    };
+    const Text red = Text::painted("longer line", Tone::bad, Colours::yes) + lines({"", "b"});
+    CHECK(frame(red, small).str() ==
           begin + "\x1b[31mlonge…\x1b[0m\x1b[K\nb\x1b[K\n" + end);
-    CHECK(frame("a\nb\nc\nd\n", small) == begin + "a\x1b[K\nand 3…\x1b[K\n" + end);
-    CHECK(frame("a\nb\nc\nd\n", {.is_terminal = true}) ==
+    CHECK(frame(lines({"a", "b", "c", "d"}), small).str() == begin + "a\x1b[K\nand 3…\x1b[K\n" + end);
+    CHECK(frame(lines({"a", "b", "c", "d"}), {.is_terminal = true}).str() ==
           begin + "a\x1b[K\nb\x1b[K\nc\x1b[K\nd\x1b[K\n" + end);
-    CHECK(frame("", small) == begin + end);
+    CHECK(frame({}, small).str() == begin + end);
+    CHECK(frame({}, small, true).str() == "\x1b[2J" + begin + end);
 }
 
 }  // namespace cli

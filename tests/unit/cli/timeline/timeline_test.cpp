@@ -128,7 +128,7 @@ TEST_CASE("any shape of objects makes a timeline", "[timeline]") {
         seen.jobs = seen.pods = seen.events = {parsed(text)};
         const Timeline timeline = timeline_of(seen, now);
         CHECK_FALSE(draw_text(timeline, {}).empty());
-        CHECK(draw_svg(timeline).ends_with("</svg>\n"));
+        CHECK(draw_svg(timeline).str().ends_with("</svg>\n"));
     }
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("a timeline is drawn as bars as wide as the terminal", "[timeline]") {
     TimelineObjects seen = submitted();
     seen.pods = {pod("night-node-0-0-x", "11:00:00", "11:30:00", "11:30:00")};
     const Terminal narrow = {.is_terminal = true, .columns = 50};
-    CHECK(draw_text(timeline_of(seen, now), narrow) ==
+    CHECK(draw_text(timeline_of(seen, now), narrow).str() ==
           "TrainJob vision/night, running, submitted 2026-01-15T11:00:00Z, 1h ago\n"
           "                            0s                  1h\n"
           "scheduling        30m       ###########...........\n"
@@ -146,7 +146,7 @@ TEST_CASE("a timeline is drawn as bars as wide as the terminal", "[timeline]") {
           "night-node-0-0-x  30m...    ...........###########\n");
     for (int i = 0; i < 20; ++i)
         seen.pods.push_back(pod("p" + std::to_string(i), "11:00:00", "11:00:00", "11:00:00"));
-    CHECK(draw_text(timeline_of(seen, now), narrow).find("\nand 5 more\n") != std::string::npos);
+    CHECK(draw_text(timeline_of(seen, now), narrow).str().find("\nand 5 more\n") != std::string::npos);
 }
 
 TEST_CASE("a timeline is drawn as a picture with all Pods, with any names", "[timeline]") {
@@ -154,7 +154,7 @@ TEST_CASE("a timeline is drawn as a picture with all Pods, with any names", "[ti
     seen.pods = {pod("<script>&", "11:00:00", "11:30:00", "11:30:00")};
     for (int i = 0; i < 20; ++i)
         seen.pods.push_back(pod("p" + std::to_string(i), "11:00:00", "11:00:00", "11:00:00"));
-    const std::string svg = draw_svg(timeline_of(seen, now));
+    const std::string svg = draw_svg(timeline_of(seen, now)).str();
     CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1000\" "));
     CHECK(svg.find("&lt;script&gt;&amp;</text>") != std::string::npos);
     CHECK(svg.find("<script>") == std::string::npos);

@@ -12,19 +12,6 @@ namespace net {
 int run_main(Options& options, int argc, const char* const* argv,
              const std::function<api::Result<>()>& body) noexcept;
 
-/// The output and the exit status of a command.
-struct Output {
-    std::string out = {};  ///< for stdout; whole lines, as in `err`
-    std::string err = {};
-    int status = 0;
-};
-
-/// The same for a command that prints its output and exits. `argv` begins with the command's name. Returns
-/// the status of the output; 2 on bad usage and if `body` fails because its input cannot be read; 1 if `body`
-/// throws or the output cannot be written.
-int run_command(Options& options, int argc, const char* const* argv,
-                const std::function<api::Result<Output>()>& body) noexcept;
-
 /// A program in the folder of this executable, and the command with which users call it.
 struct Sibling {
     const char* file;
