@@ -275,6 +275,16 @@ def test_the_output_of_hundreds_of_pods_is_complete():
         assert set(out(team, "logs", "night", "--follow").splitlines()) == wanted
 
 
+def test_more_containers_than_connections_are_refused_with_the_remedy():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod(f"p{number}", number) for number in range(20)]
+        words = " ".join(f"'{word}'" for word in command(team, "logs", "night", "--follow"))
+        done = subprocess.run(["bash", "-c", f"ulimit -n 50; exec {words}"], capture_output=True, text=True, timeout=60, check=False, env=environment())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == ("kubectl trainjob logs: to follow 20 containers takes 52 open files, and this program may have 50: raise the limit by "
+                           "`ulimit -n`, or choose one node with --node\n")
+
+
 def test_delete_takes_only_jobs_that_ended_long_enough_ago():
     with Team(running("night"), ended("old"), ended("new", time="2099-01-15T10:00:00Z"), ended("older", "Failed")) as team:
         assert [line.split(",")[0] for line in out(team, "delete", "--ended", "--older-than=7d", "--dry-run").splitlines()] == [

@@ -76,6 +76,13 @@ ON_A_CLUSTER = [["list"], ["list", "-o", "wide"], ["list", "-A"], ["list", "-o",
 OFFLINE = [["check"], ["check", "-o", "json"], ["check", "-o", "summary"], ["render"], ["render", "-o", "json"], ["render", "--diff"]]
 
 
+def test_nothing_but_the_escaping_type_writes():
+    writes = re.compile(r"\b(fputs|fputc|puts|putchar|fwrite|f?printf|dprintf|perror|cout|cerr|clog)\b|::write\(")
+    found = [f"{file.name}: {line.strip()}" for file in sorted((ROOT / "apps" / "cli" / "src").rglob("*.[ch]pp")) if file.name != "text.cpp"
+             for line in file.read_text().splitlines() if writes.search(line)]
+    assert not found
+
+
 def test_every_command_is_tried():
     names = set(re.findall(r"(?m)^       kubectl trainjob (\S+)", help_of()))
     assert names == {words[0] for words in ON_A_CLUSTER + OFFLINE}

@@ -110,10 +110,10 @@ Text summary(std::span<const Verdict> verdicts) {
         all_errors += errors(verdict);
         all_warnings += warnings;
     }
-    return text + Text::line(counted(verdicts.size(), "object") + ": " +
-                             std::to_string(verdicts.size() - refused) + " allowed, " +
-                             std::to_string(warned) + " of them with warnings, " + std::to_string(refused) +
-                             " refused; " + counts(all_errors, all_warnings));
+    return text +
+           Text::line(counted(verdicts.size(), "object") + ": " + std::to_string(verdicts.size() - refused) +
+                      " allowed, " + std::to_string(warned) + " of them with warnings, " +
+                      std::to_string(refused) + " refused; " + counts(all_errors, all_warnings));
 }
 
 Text report(const std::vector<Verdict>& verdicts, Report form) {
@@ -131,7 +131,7 @@ Text report(const std::vector<Verdict>& verdicts, Report form) {
 
 // A cluster has its runtimes already; files often do not.
 Text hint(const InputObject& known, const offline::DocumentServer& server,
-                 const std::vector<InputObject>& all) {
+          const std::vector<InputObject>& all) {
     if (known.kind != api::train_job_kind) return {};
     const api::RuntimeRef ref = api::parse_runtime_ref(known.object["spec"]);
     const bool namespaced = ref.kind == api::training_runtime_kind;

@@ -12,7 +12,7 @@ Text log_line(std::string_view command, std::string_view text) {
 }
 
 api::Result<Output> with_cluster(const ClusterSettings& settings, std::string_view command,
-                                      const std::function<kube::Async<Output>(Session&)>& body) {
+                                 const std::function<kube::Async<Output>(Session&)>& body) {
     auto config = find_cluster(settings);
     if (!config) return config.error();
     const std::string ns = config->ns;

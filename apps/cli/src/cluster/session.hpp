@@ -22,7 +22,7 @@ struct Session {
 /// of `body` becomes one line of `err` with the name of the command, and status 1, or 2 if it is `invalid`
 /// and not from the cluster. Fails if the kubeconfig cannot be used.
 api::Result<Output> with_cluster(const ClusterSettings& settings, std::string_view command,
-                                      const std::function<kube::Async<Output>(Session&)>& body);
+                                 const std::function<kube::Async<Output>(Session&)>& body);
 
 /// Returns "kubectl trainjob COMMAND: text" as a line.
 Text log_line(std::string_view command, std::string_view text);

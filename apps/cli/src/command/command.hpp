@@ -27,8 +27,8 @@ struct Command {
 };
 
 /// Reads the options, runs `body` and writes its output. `argv` begins with the command's name. Returns the
-/// status of the output; 2 on bad usage and if `body` fails because its input cannot be read, with an error as
-/// one line on stderr: "program: what is wrong: how to fix it"; 1 if `body` throws or the output cannot be
+/// status of the output; 2 on bad usage and if `body` fails because its input cannot be read, with an error
+/// as one line on stderr: "program: what is wrong: how to fix it"; 1 if `body` throws or the output cannot be
 /// written.
 int run_command(net::Options& options, int argc, const char* const* argv,
                 const std::function<api::Result<Output>()>& body) noexcept;

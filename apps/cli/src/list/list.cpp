@@ -34,9 +34,9 @@ kube::Async<Output> show(Session& session, const ListSettings& settings) {
     for (const std::string& note : notes) output.err += log_line("list", "note: " + note);
     const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;
     if (jobs->empty() && is_table)
-        output.err += Text::line(settings.all_namespaces
-                                     ? "No TrainJobs found"
-                                     : "No TrainJobs found in the namespace " + session.ns);
+        output.err +=
+            Text::line(settings.all_namespaces ? "No TrainJobs found"
+                                               : "No TrainJobs found in the namespace " + session.ns);
     else
         output.out = text_of(settings, *jobs, session.now());
     co_return std::move(output);

@@ -66,9 +66,8 @@ std::vector<Brief> sorted(const BriefStore& store) {
     return jobs;
 }
 
-kube::Async<Output> print_changes(Session& session, const ListSettings& settings,
-                                       const BriefStore& store, const std::string& ns,
-                                       std::vector<Brief> jobs) {
+kube::Async<Output> print_changes(Session& session, const ListSettings& settings, const BriefStore& store,
+                                  const std::string& ns, std::vector<Brief> jobs) {
     Printer printer(settings);
     while (printer.print(std::move(jobs), session.now())) {
         do co_await session.clock.sleep_until(session.clock.now() + settings.interval);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
+#include <limits>
 #include <set>
 
 #include "api/names.hpp"
@@ -93,6 +94,25 @@ private:
     LogLine line_ = {};
 };
 
+// Each followed container has a connection, beside a few files of other kinds.
+constexpr std::size_t other_files = 32;
+
+// Most shells allow 1,024 files, and the kernel a program to have more. Returns how many it may have now.
+std::size_t allow_many_files() {
+    rlimit files = {};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return std::numeric_limits<std::size_t>::max();
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    return files.rlim_cur;
+}
+
+api::Error too_many(std::size_t containers, std::size_t files) {
+    return {.message = "to follow " + std::to_string(containers) + " containers takes " +
+                       std::to_string(containers + other_files) + " open files, and this program may have " +
+                       std::to_string(files) +
+                       ": raise the limit by `ulimit -n`, or choose one node with --node"};
+}
+
 bool works(const std::vector<LogSource>& sources) {
     return std::any_of(sources.begin(), sources.end(),
                        [](const LogSource& source) { return source.state == ContainerState::running; });
@@ -150,10 +170,8 @@ private:
 
     kube::Async<LogStream> open(LogSource source) {
         std::string target = target_of(key_.ns, source);
-        kube::Request request = {.target = target,
-                                 .accept = "*/*",
-                                 .idle_timeout = longest_silence,
-                                 .lines = kube::Lines::output};
+        kube::Request request = {
+            .target = target, .accept = "*/*", .idle_timeout = longest_silence, .lines = kube::Lines::output};
         if (settings_.follow) request.target += "&follow=true";
         if (settings_.tail >= 0) request.target += "&tailLines=" + std::to_string(settings_.tail);
         auto watch = co_await session_.server.watch(std::move(request));
@@ -236,6 +254,7 @@ private:
         std::set<std::string> begun;
         auto last_work = session_.clock.now();
         std::exception_ptr bug;
+        const std::size_t files = allow_many_files();
         const auto pass_on = [&bug](const std::exception_ptr& thrown) { bug = thrown ? thrown : bug; };
         while (!unwritable_) {
             auto ended = co_await has_ended();
@@ -244,6 +263,10 @@ private:
             const bool unavailable = !ended && ended.error().code == api::Errc::unavailable;
             if (!ended && !gone && !unavailable) {
                 outcome = ended.error();
+                break;
+            }
+            if (sources && sources->size() + other_files > files) {
+                outcome = too_many(sources->size(), files);
                 break;
             }
             if (sources)
@@ -283,14 +306,6 @@ kube::Async<Output> show(Session& session, const LogsSettings& settings) {
     co_return co_await logs.run();
 }
 
-// Each followed container has a connection. Most shells allow 1,024 files, and the kernel a program to have more.
-void allow_many_files() {
-    rlimit files = {};
-    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
 }  // namespace
 
 void add_options(net::Options& options, LogsSettings& settings) {
@@ -308,7 +323,6 @@ void add_options(net::Options& options, LogsSettings& settings) {
 }
 
 api::Result<Output> logs(const LogsSettings& settings) {
-    if (settings.follow) allow_many_files();
     return with_cluster(settings.cluster, "logs", [&](Session& session) { return show(session, settings); });
 }
 

@@ -17,9 +17,10 @@ kube::Async<Output> remove_in(Session& session, const DeleteSettings& settings) 
     // A laptop's clock must not delete anything.
     if (!session.clock.is_certain())
         co_return api::Error{.code = api::Errc::unavailable,
-                             .message = "the answers of the API server do not say what time it is (no Date, "
-                                        "or contradictory ones), so it is not known which TrainJobs are old "
-                                        "enough; nothing was deleted"};
+                             .message =
+                                 "the answers of the API server do not say what time it is (no Date, "
+                                 "or contradictory ones), so it is not known which TrainJobs are old "
+                                 "enough; nothing was deleted"};
     Output output;
     for (const Brief& job : *jobs) {
         if (!has_ended_before(job, settings.older_than, session.now())) continue;
@@ -42,7 +43,8 @@ kube::Async<Output> remove_in(Session& session, const DeleteSettings& settings) 
             output.status = 1;
         }
     }
-    if (output.out.empty() && output.err.empty()) output.err = Text::line("No TrainJobs have ended that long ago");
+    if (output.out.empty() && output.err.empty())
+        output.err = Text::line("No TrainJobs have ended that long ago");
     co_return std::move(output);
 }
 

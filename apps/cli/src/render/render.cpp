@@ -129,7 +129,7 @@ Text differences(const std::vector<Json>& before, const std::vector<Json>& after
 }
 
 api::Result<Output> compare(const offline::Input& input, const RenderSettings& settings,
-                                 const runtime::Pipeline& pipeline) {
+                            const runtime::Pipeline& pipeline) {
     const auto documents = offline::read_documents(settings.other_version);
     if (!documents) return documents.error();
     const auto others = offline::load_input(*documents, settings.input.ns, runtime::owned_kinds(pipeline));

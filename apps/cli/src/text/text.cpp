@@ -13,7 +13,8 @@ constexpr char escape = '\x1b';
 constexpr std::string_view reset = "\x1b[0m";
 
 bool is_unsafe(char32_t c) {
-    return api::is_control(c) || api::is_bidi_control(c) || api::is_separator(c) || c == api::invalid_character;
+    return api::is_control(c) || api::is_bidi_control(c) || api::is_separator(c) ||
+           c == api::invalid_character;
 }
 
 std::string number(const char* format, unsigned value) {

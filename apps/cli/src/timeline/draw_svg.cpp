@@ -55,8 +55,8 @@ public:
         const double width = std::max(part(span.end) - begin, 0.001);
         body_ += Text::line("<rect x=\"" + number(bar_left + begin * bar_width) + "\" y=\"" +
                             std::to_string(y_ + 4) + "\" width=\"" + number(width * bar_width) +
-                            "\" height=\"" + std::to_string(row_height - 8) + "\" fill=\"" +
-                            colour_of(span) + "\"><title>" + escaped(label(span)) + "</title></rect>");
+                            "\" height=\"" + std::to_string(row_height - 8) + "\" fill=\"" + colour_of(span) +
+                            "\"><title>" + escaped(label(span)) + "</title></rect>");
     }
     void next() { y_ += row_height; }
 

@@ -55,8 +55,8 @@ std::string cut_bytes(std::string_view text, std::size_t limit);
 /// Returns whether it is one of C0, DEL and C1, which terminals interpret.
 constexpr bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
 
-/// Returns whether it changes the direction of the text around it, so that lines show something else than they
-/// say (Unicode's property Bidi_Control).
+/// Returns whether it changes the direction of the text around it, so that lines show something else than
+/// they say (Unicode's property Bidi_Control).
 constexpr bool is_bidi_control(char32_t c) {
     return c == 0x61C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
            (c >= 0x2066 && c <= 0x2069);

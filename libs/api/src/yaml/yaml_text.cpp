@@ -13,11 +13,11 @@ namespace {
 // Readers search the colon of a plain "key: value" line only within that many characters (libyaml: 1024).
 constexpr std::size_t max_simple_key = 1000;
 
-// Characters that must be escaped, also in quotes: line breaks that readers fold, invalid ones, and those that
-// show a reader something else.
+// Characters that must be escaped, also in quotes: line breaks that readers fold, invalid ones, and those
+// that show a reader something else.
 bool needs_escape(char32_t c) {
-    return is_control(c) || is_separator(c) || is_bidi_control(c) || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF ||
-           c == invalid_character;
+    return is_control(c) || is_separator(c) || is_bidi_control(c) || c == 0xFEFF || c == 0xFFFE ||
+           c == 0xFFFF || c == invalid_character;
 }
 
 bool all_of(std::string_view text, auto predicate) {

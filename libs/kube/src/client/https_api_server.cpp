@@ -28,10 +28,10 @@ public:
         while (true) {
             if (auto line = lines_.next()) co_return std::move(*line);
             if (lines_.is_too_long())
-                co_return api::Error{
-                    .code = api::Errc::too_large,
-                    .message = "a line of the watch is longer than " +
-                               std::to_string(LineSplitter::longest_object / (1024 * 1024)) + " MiB"};
+                co_return api::Error{.code = api::Errc::too_large,
+                                     .message = "a line of the watch is longer than " +
+                                                std::to_string(LineSplitter::longest_object / (1024 * 1024)) +
+                                                " MiB"};
             const auto bytes = co_await stream_->read();
             if (!bytes) co_return bytes.error();
             if (bytes->empty()) co_return std::string();
@@ -97,7 +97,7 @@ public:
                 if (credentials_.missing()) co_return *credentials_.missing();
             }
             if (!opened->stream) co_return refused(opened->response);
-            std::unique_ptr<Watch> watch = 
+            std::unique_ptr<Watch> watch =
                 std::make_unique<HttpsWatch>(std::move(opened->stream), request.lines);
             co_return std::move(watch);
         }

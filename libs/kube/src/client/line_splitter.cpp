@@ -25,7 +25,8 @@ std::optional<std::string> LineSplitter::next_of_output() {
         }
         std::size_t after = is_whole ? end : most;
         // Not in the middle of a character.
-        for (int i = 0; !is_whole && i < 3 && (static_cast<unsigned char>(buffer_[after]) & 0xC0) == 0x80; ++i)
+        for (int i = 0; !is_whole && i < 3 && (static_cast<unsigned char>(buffer_[after]) & 0xC0) == 0x80;
+             ++i)
             --after;
         const std::string_view part(buffer_.data() + start_, after - start_);
         const bool continued = std::exchange(continues_, !is_whole || buffer_[end] == '\r');

@@ -30,10 +30,18 @@ TEST_CASE("what a terminal obeys, what changes the order of a line and what ends
         {"größe 夜間 \\n", "größe 夜間 \\n"},
         {"a\r\nb\tc", "a\\r\\nb\\tc"},
         {{"\0\x1b[2J\x7f", 6}, "\\x00\\x1b[2J\\x7f"},
-        {"\xc2\x9b" "31m\xc2\x85", "\\x9b31m\\x85"},
-        {"\x9b" "31m\xc3", "\\x9b31m\\xc3"},
-        {"\xe2\x80\xae" "txt\xe2\x81\xa9\xd8\x9c", "\\u202etxt\\u2069\\u061c"},
-        {"a\xe2\x80\xa8" "b", "a\\u2028b"},
+        {"\xc2\x9b"
+         "31m\xc2\x85",
+         "\\x9b31m\\x85"},
+        {"\x9b"
+         "31m\xc3",
+         "\\x9b31m\\xc3"},
+        {"\xe2\x80\xae"
+         "txt\xe2\x81\xa9\xd8\x9c",
+         "\\u202etxt\\u2069\\u061c"},
+        {"a\xe2\x80\xa8"
+         "b",
+         "a\\u2028b"},
     };
     for (const auto& [raw, shown] : rows) {
         CHECK(Text(raw).str() == shown);
@@ -58,7 +66,8 @@ TEST_CASE("a text is no command of a CI", "[text]") {
     }
 }
 
-TEST_CASE("output of programs keeps its tabs, and on a terminal its colours up to the end of the line", "[text]") {
+TEST_CASE("output of programs keeps its tabs, and on a terminal its colours up to the end of the line",
+          "[text]") {
     const char* raw = "\x1b[1;31mred\x1b[0m\tand\x1b[2K\x1b[1A\x1b[38:5:1m\x1b[\r";
     CHECK(Text::output(raw, Colours::yes).str() ==
           "\x1b[1;31mred\x1b[0m\tand\\x1b[2K\\x1b[1A\x1b[38:5:1m\\x1b[\\r\x1b[0m\n");
@@ -67,8 +76,7 @@ TEST_CASE("output of programs keeps its tabs, and on a terminal its colours up t
 }
 
 TEST_CASE("documents read as what they hold, and have nothing in them that Text escapes", "[text]") {
-    const std::string hostile =
-        "::a\x1b[2J\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\t##[error]\r";
+    const std::string hostile = "::a\x1b[2J\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\t##[error]\r";
     for (const std::string& text : {hostile, hostile + "\n::error::b\n", std::string("a\n::error::b\n"),
                                     std::string("a\n  ##vso[b]\n"), std::string("a ##[b]")}) {
         const api::Json value = api::Json::object({{text, text}, {"list", api::Json::array({text})}});
@@ -178,8 +186,7 @@ TEST_CASE("a frame replaces the one before without an empty screen, and does not
         return text;
     };
     const Text red = Text::painted("longer line", Tone::bad, Colours::yes) + lines({"", "b"});
-    CHECK(frame(red, small).str() ==
-          begin + "\x1b[31mlonge…\x1b[0m\x1b[K\nb\x1b[K\n" + end);
+    CHECK(frame(red, small).str() == begin + "\x1b[31mlonge…\x1b[0m\x1b[K\nb\x1b[K\n" + end);
     CHECK(frame(lines({"a", "b", "c", "d"}), small).str() == begin + "a\x1b[K\nand 3…\x1b[K\n" + end);
     CHECK(frame(lines({"a", "b", "c", "d"}), {.is_terminal = true}).str() ==
           begin + "a\x1b[K\nb\x1b[K\nc\x1b[K\nd\x1b[K\n" + end);

@@ -10,7 +10,8 @@ namespace kube {
 enum class Lines : std::uint8_t {
     /// Objects. An end is "\n" or "\r\n". A line longer than LineSplitter::longest_object is an error.
     objects,
-    /// The output of a program. A carriage return ends a part of a line, as a progress bar writes it, and so do
+    /// The output of a program. A carriage return ends a part of a line, as a progress bar writes it, and so
+    /// do
     /// LineSplitter::longest_output bytes. A part that continues a line begins with "\r".
     output
 };
