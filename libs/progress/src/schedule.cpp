@@ -15,6 +15,10 @@ using std::chrono::milliseconds;
 
 // The share of a budget that is saved up.
 constexpr milliseconds saved_up = 100ms;
+// A namespace gets one part in so many of each budget and limit.
+constexpr std::size_t share_of_namespace = 2;
+// The unit in which namespaces pay for their turns.
+constexpr std::size_t bytes_of_unit = 1024;
 // A job that has not reported for so long makes room for another one.
 constexpr auto makes_room_after = 60s;
 
@@ -62,10 +66,14 @@ void Schedule::drop_unused(SteadyTime now) {
 
 bool Schedule::has_room(const api::ObjectKey& job, Moment now) {
     drop_unused(now.steady);
-    if (knows(job) || jobs_.size() < limits_.jobs) return true;
+    if (knows(job)) return true;
+    const auto line = lines_.find(job.ns);
+    const bool has_share =
+        line != lines_.end() && line->second->jobs >= std::max<std::size_t>(1, limits_.jobs / share_of_namespace);
+    if (!has_share && jobs_.size() < limits_.jobs) return true;
     for (Job* candidate : by_use_) {
         if (candidate->used_at + makes_room_after > now.steady) return false;
-        if (!is_idle(*candidate)) continue;
+        if (!is_idle(*candidate) || (has_share && candidate->key.ns != job.ns)) continue;
         erase(*candidate);
         return true;
     }
@@ -93,6 +101,15 @@ void Schedule::update(const api::ObjectKey& key, StoredStatus stored, Moment now
         job->key = key;
         job->place = by_use_.insert(by_use_.end(), job);
         job->written_at = now.steady - limits_.interval;
+        auto& line = lines_[key.ns];
+        if (!line) {
+            line = std::make_unique<Line>();
+            line->key.ns = key.ns;
+            line->writes.per_second = writes_.per_second / share_of_namespace;
+            line->bytes.per_second = bytes_.per_second / share_of_namespace;
+        }
+        ++line->jobs;
+        job->line = line.get();
         jobs_.emplace(key, std::move(made));
     }
     rebase(*job, std::move(stored));
@@ -113,30 +130,80 @@ void Schedule::forget(const api::ObjectKey& key) {
 
 void Schedule::erase(Job& job) {
     take_from_queue(job);
-    discard(job.pending);
-    if (job.sent) --sent_;
-    discard(job.sent);
+    discard(job.pending, *job.line);
+    end_sent(job);
     by_use_.erase(job.place);
+    Line& line = *job.line;
     const api::ObjectKey key = job.key;
     jobs_.erase(key);
+    if (--line.jobs > 0) return;
+    unplan(line);
+    lines_.erase(key.ns);
 }
 
 void Schedule::put_in_queue(Job& job, SteadyTime due) {
     take_from_queue(job);
     job.due = due;
     job.is_queued = true;
-    queue_.emplace(due, &job);
+    ++queued_;
+    job.line->queue.emplace(due, &job);
+    plan(*job.line);
 }
 
 void Schedule::take_from_queue(Job& job) {
-    if (std::exchange(job.is_queued, false)) queue_.erase({job.due, &job});
+    if (!std::exchange(job.is_queued, false)) return;
+    --queued_;
+    job.line->queue.erase({job.due, &job});
+    plan(*job.line);
 }
 
-void Schedule::discard(std::optional<Pending>& pending) {
+void Schedule::unplan(Line& line) {
+    if (line.waits_until) waiting_.erase({*line.waits_until, &line});
+    line.waits_until.reset();
+    if (line.place) ready_.erase(*line.place);
+    line.place.reset();
+}
+
+// Gives the namespace its next turn. It has none while as many of its writes are in flight as it may have.
+void Schedule::plan(Line& line) {
+    unplan(line);
+    if (line.queue.empty() || line.sent * share_of_namespace >= limits_.writes_at_once) return;
+    line.waits_until = std::max({line.queue.begin()->first, line.writes.free_at, line.bytes.free_at});
+    waiting_.emplace(*line.waits_until, &line);
+}
+
+// Returns the job whose turn it is: of the namespace that has paid least, the one that is due for longest.
+Schedule::Job* Schedule::first_due(SteadyTime now) {
+    while (!waiting_.empty() && waiting_.begin()->first <= now) {
+        Line& line = *waiting_.begin()->second;
+        waiting_.erase(waiting_.begin());
+        line.waits_until.reset();
+        line.place = ready_.push(line.key);
+    }
+    const api::ObjectKey* key = ready_.pop([](const api::ObjectKey&, std::size_t) { return true; });
+    if (!key) return nullptr;
+    Line& line = *lines_.at(key->ns);
+    line.place.reset();
+    return line.queue.begin()->second;
+}
+
+void Schedule::discard(std::optional<Pending>& pending, Line& line) {
     if (!pending) return;
     const std::size_t size = pending->trainer_status.size();
-    if (size > ScheduleLimits::small_report) large_bytes_ -= size;
+    if (size > ScheduleLimits::small_report) {
+        large_bytes_ -= size;
+        line.large_bytes -= size;
+    }
     pending.reset();
+}
+
+// Ends the write in flight.
+void Schedule::end_sent(Job& job) {
+    if (!job.sent) return;
+    --sent_;
+    --job.line->sent;
+    discard(job.sent, *job.line);
+    plan(*job.line);
 }
 
 // Replaces the pending report. Returns false if there is no memory for it.
@@ -144,11 +211,22 @@ bool Schedule::keep(Job& job, Pending pending) {
     const auto counted = [](std::size_t size) { return size > ScheduleLimits::small_report ? size : 0; };
     const std::size_t size = counted(pending.trainer_status.size());
     const std::size_t before = job.pending ? counted(job.pending->trainer_status.size()) : 0;
-    if (size > before && large_bytes_ - before + size > limits_.large_reports) return false;
+    Line& line = *job.line;
+    if (size > before &&
+        (large_bytes_ - before + size > limits_.large_reports ||
+         (line.large_bytes - before + size) * share_of_namespace > limits_.large_reports))
+        return false;
     large_bytes_ += size - before;
+    line.large_bytes += size - before;
     if (job.pending) pending.since = job.pending->since;
     job.pending = std::move(pending);
     return true;
+}
+
+// An urgent report takes the next turn in advance, and only one turn: a script that alternates between 99 and 100
+// percent gets no more writes than any other.
+bool Schedule::may_hurry(const Job& job, milliseconds interval, SteadyTime now) {
+    return job.next_turn <= now + interval;
 }
 
 Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival, Moment now) {
@@ -180,11 +258,12 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
     job.updated = latest.updated;
     job.is_complete = latest.is_complete;
     if (advances) job.advanced = now.wall;
-    const bool is_urgent = arrival.is_first_of_pod || completes;
+    const bool is_urgent =
+        (arrival.is_first_of_pod || completes) && may_hurry(job, limits_.interval, now.steady);
     job.is_urgent = job.is_urgent || is_urgent;
 
     if (!job.sent) {
-        SteadyTime due = job.is_urgent ? now.steady : std::max(now.steady, job.written_at + limits_.interval);
+        SteadyTime due = job.is_urgent ? now.steady : std::max(now.steady, job.next_turn);
         due = std::max(due, job.retry_at);
         // A waiting report keeps its place.
         if (job.is_queued) due = std::min(due, job.due);
@@ -199,23 +278,35 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
 }
 
 SteadyTime Schedule::due() const {
-    if (queue_.empty() || sent_ >= limits_.writes_at_once) return SteadyTime::max();
-    return std::max({queue_.begin()->first, paused_until_, writes_.free_at, bytes_.free_at});
+    if ((waiting_.empty() && ready_.empty()) || sent_ >= limits_.writes_at_once) return SteadyTime::max();
+    const SteadyTime first = ready_.empty() ? waiting_.begin()->first : SteadyTime::min();
+    return std::max({first, paused_until_, writes_.free_at, bytes_.free_at});
 }
 
 std::optional<Schedule::Write> Schedule::next(Moment now) {
     drop_unused(now.steady);
     if (due() > now.steady) return std::nullopt;
-    Job& job = *queue_.begin()->second;
+    Job* const found = first_due(now.steady);
+    if (!found) return std::nullopt;
+    Job& job = *found;
+    Line& line = *job.line;
+    for (const auto& [budget, cost] : {std::pair(&writes_, 1.0), std::pair(&line.writes, 1.0),
+                                       std::pair(&bytes_, static_cast<double>(job.stored.bytes)),
+                                       std::pair(&line.bytes, static_cast<double>(job.stored.bytes))})
+        budget->charge(cost, now.steady);
+    ready_.charge(line.key.ns, 1 + static_cast<std::int64_t>(job.stored.bytes / bytes_of_unit));
+    ready_.give_back(line.key.ns);
+    ++sent_;
+    ++line.sent;
     take_from_queue(job);
-    writes_.charge(1, now.steady);
-    bytes_.charge(static_cast<double>(job.stored.bytes), now.steady);
     job.sent = std::move(job.pending);
     job.pending.reset();
     job.advanced_sent = job.advanced;
     job.is_urgent = false;
     job.written_at = now.steady;
-    ++sent_;
+    const bool is_repeated = job.attempts > 0 || job.is_failing;
+    job.next_turn = is_repeated ? std::max(job.next_turn, now.steady + limits_.interval)
+                                : std::max(job.next_turn, now.steady) + limits_.interval;
     return Write{.job = job.key,
                  .sequence = job.sent->sequence,
                  .request = status_request(job.key, job.stored.resource_version,
@@ -245,21 +336,29 @@ bool Schedule::is_failing(const api::ObjectKey& key) const {
     return job && job->is_failing;
 }
 
+bool Schedule::fails_alone(const api::ObjectKey& key) const {
+    const Job* job = find(key);
+    return job && job->fails_alone;
+}
+
 void Schedule::start_drain(double factor, Moment now) {
-    writes_.per_second *= factor;
-    bytes_.per_second *= factor;
     limits_.interval = 0ms;
-    Queue waiting;
-    waiting.swap(queue_);
-    for (const auto& [due, job] : waiting) {
-        job->due = std::min(due, now.steady);
-        queue_.emplace(job->due, job);
+    for (Budget* budget : {&writes_, &bytes_}) budget->per_second *= factor;
+    for (const auto& [ns, line] : lines_) {
+        for (Budget* budget : {&line->writes, &line->bytes}) budget->per_second *= factor;
+        auto queue = std::exchange(line->queue, {});
+        for (const auto& [due, job] : queue) {
+            job->due = std::min(due, now.steady);
+            line->queue.emplace(job->due, job);
+        }
+        plan(*line);
     }
 }
 
 milliseconds Schedule::longest_wait(Moment now) const {
     SteadyTime since = now.steady;
     for (const auto& [key, job] : jobs_) {
+        if (job->fails_alone) continue;
         if (job->pending) since = std::min(since, job->pending->since);
         if (job->sent) since = std::min(since, job->sent->since);
     }
@@ -267,9 +366,10 @@ milliseconds Schedule::longest_wait(Moment now) const {
 }
 
 milliseconds Schedule::interval(Moment now) const {
-    if (queue_.empty()) return limits_.interval;
-    const auto overdue = std::max(now.steady - queue_.begin()->first, SteadyTime::duration::zero());
-    return limits_.interval + std::chrono::floor<milliseconds>(overdue);
+    SteadyTime first = now.steady;
+    for (const auto& [ns, line] : lines_)
+        if (!line->queue.empty()) first = std::min(first, line->queue.begin()->first);
+    return limits_.interval + std::chrono::floor<milliseconds>(now.steady - first);
 }
 
 }  // namespace progress

@@ -17,12 +17,9 @@ constexpr auto default_pause = 1s;
 
 // Ends the write in flight; a newer report waits for its turn.
 void Schedule::settle(Job& job, SteadyTime now) {
-    if (job.sent) --sent_;
-    discard(job.sent);
+    end_sent(job);
     job.attempts = 0;
-    if (job.pending)
-        put_in_queue(job,
-                     std::max({now, job.retry_at, job.is_urgent ? now : job.written_at + limits_.interval}));
+    if (job.pending) put_in_queue(job, std::max({now, job.retry_at, job.is_urgent ? now : job.next_turn}));
 }
 
 Schedule::Outcome Schedule::written(const api::ObjectKey& key, std::uint64_t sequence, StoredStatus stored,
@@ -33,7 +30,7 @@ Schedule::Outcome Schedule::written(const api::ObjectKey& key, std::uint64_t seq
     job->stored = std::move(stored);
     job->good_at = stored_at_ = now.steady;
     job->failures = 0;
-    job->is_failing = false;
+    job->is_failing = job->fails_alone = false;
     job->retry_at = {};
     settle(*job, now.steady);
     return Outcome::stored;
@@ -51,7 +48,8 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
     switch (error.code) {
         case api::Errc::conflict:
             if (++job->attempts <= most_attempts) return Outcome::changed;
-            job->is_failing = true;
+            // Somebody else writes this TrainJob all the time.
+            job->is_failing = job->fails_alone = true;
             job->retry_at = job->written_at + limits_.interval;
             retry_later(*job, job->retry_at);
             return Outcome::conflict;
@@ -61,7 +59,13 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
         default: break;
     }
     const bool is_busy = error.http_status == 429 || (error.http_status == 503 && error.retry_after);
-    if (!is_busy) return back_off(*job, now.steady);
+    if (!is_busy) {
+        const Outcome outcome = back_off(*job, now.steady);
+        // A server without an answer, or busy, fails for everybody. One that answers, but never with a success,
+        // has something against this TrainJob: it may be as large as etcd stores.
+        job->fails_alone = error.http_status != 0 && job->failures >= own_failures;
+        return outcome;
+    }
     const auto pause = std::min(error.retry_after.value_or(default_pause),
                                 std::chrono::duration_cast<std::chrono::seconds>(longest_pause));
     paused_until_ = std::max(paused_until_, now.steady + pause);
@@ -97,12 +101,12 @@ Schedule::Outcome Schedule::back_off(Job& job, SteadyTime now) {
 
 // The report in flight becomes pending again, unless there is a newer one.
 void Schedule::retry_later(Job& job, SteadyTime due) {
-    if (job.sent) --sent_;
     job.attempts = 0;
     if (job.pending) {
         job.pending->since = std::min(job.pending->since, job.sent ? job.sent->since : job.pending->since);
-        discard(job.sent);
+        end_sent(job);
     } else {
+        if (job.sent) --sent_, --job.line->sent;
         // Its bytes stay counted.
         job.pending = std::move(job.sent);
         job.sent.reset();
@@ -131,7 +135,7 @@ Schedule::Outcome Schedule::read_again(const api::ObjectKey& key, std::uint64_t 
     const bool is_late = stored->updated && latest.updated && *latest.updated < *stored->updated &&
                          *stored->updated - *latest.updated <= late_for;
     if (is_late) {
-        discard(job->pending);
+        discard(job->pending, *job->line);
         job->is_urgent = false;
         settle(*job, now.steady);
         rebase(*job, *stored);

@@ -158,7 +158,8 @@ net::Task<> StatusWriter::stop() { return sending_.join(); }
 
 void StatusWriter::note(const api::ObjectKey& job, const api::Error& error, Schedule::Outcome outcome) {
     using enum Schedule::Outcome;
-    const bool works = outcome != unavailable;
+    // An answer about one TrainJob says nothing about others; the Lease has a request of its own.
+    const bool works = outcome != unavailable || schedule_.fails_alone(job);
     // A change is logged once a minute at most: writes of some jobs may succeed and of others fail.
     if (works != works_logged_ && clock_.now() >= log_after_) {
         works_logged_ = works;

@@ -88,7 +88,7 @@ TEST_CASE("beyond the budget of bytes every job's interval grows", "[schedule]")
     CHECK(load.most_in(10s, true) <= 511'000);
     CHECK(load.sent.size() >= 1'780);
     CHECK(load.last.size() == 500);
-    CHECK(load.longest_gap(60s) <= 52s);
+    CHECK(load.longest_gap(60s) <= 70s);
 }
 
 TEST_CASE("a TrainJob larger than the budget of a second is still written", "[schedule]") {

@@ -132,7 +132,7 @@ TEST_CASE("an accepted report is stored within the interval", "[reports]") {
 }
 
 TEST_CASE("a report that waits for its write is answered after four seconds at most", "[reports]") {
-    Cluster cluster({.limits = {.writes_per_second = 0.1}});
+    Cluster cluster({.limits = {.writes_per_second = 0.2}});
     cluster.add_job({.ns = "ns", .name = "other"}, "job-2", "set-2");
     cluster.add_pod(job, "pod-2", "set-2");
     cluster.begin();
@@ -264,7 +264,7 @@ TEST_CASE("while the API server is down reports are not accepted, and the latest
 }
 
 TEST_CASE("before the shutdown ends, everything pending is written", "[reports]") {
-    Cluster cluster({.limits = {.writes_per_second = 100}, .reviews_by_address = false});
+    Cluster cluster({.limits = {.writes_per_second = 200}, .reviews_by_address = false});
     for (int i = 0; i < 300; ++i) {
         const std::string number = std::to_string(i);
         const api::ObjectKey key = {.ns = "ns", .name = "job-" + number};

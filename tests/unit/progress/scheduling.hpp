@@ -16,7 +16,10 @@ using Reply = progress::Schedule::Reply;
 
 inline const api::ObjectKey job = {.ns = "ns", .name = "job"};
 
-inline api::ObjectKey numbered(int i) { return {.ns = "ns", .name = "job-" + std::to_string(i)}; }
+/// Each in a namespace of its own.
+inline api::ObjectKey numbered(int i) {
+    return {.ns = "ns-" + std::to_string(i), .name = "job-" + std::to_string(i)};
+}
 
 inline api::Error error_of(int status, api::Errc code) {
     return {.code = code, .message = "no", .http_status = status};

@@ -11,6 +11,7 @@
 #include "api/object_key.hpp"
 #include "api/time.hpp"
 #include "kube/client/clock.hpp"
+#include "kube/manager/fair_queue.hpp"
 #include "progress/report.hpp"
 #include "progress/stored_status.hpp"
 
@@ -26,6 +27,7 @@ Moment moment_of(const kube::Clock& clock);
 
 struct ScheduleLimits {
     std::chrono::milliseconds interval{5'000};  ///< between two writes of one job
+    // Of each of these, one namespace gets half at most.
     double writes_per_second = 200;
     double bytes_per_second = 512 * 1024;  ///< of all written TrainJobs: etcd keeps each revision for minutes
     std::size_t jobs = 10'000;
@@ -37,9 +39,10 @@ struct ScheduleLimits {
 };
 
 /// Decides which report of which job is written when: at most one write of a job at a time, and one per
-/// interval; within the budgets of all writes, by due time, beyond which every job's interval grows. Also
-/// decides about late reports and failed writes. Without I/O: the caller sends the writes and passes the
-/// answers on. Thread rule: one thread.
+/// interval. An urgent report takes the job's next turn in advance, so it comes at once, but there are no more
+/// writes for it. Beyond the budgets intervals grow: namespaces take turns, weighted by the bytes of their
+/// writes, and the jobs of one by due time. Also decides about late reports and failed writes. Without I/O: the
+/// caller sends the writes and passes the answers on. Thread rule: one thread.
 class Schedule {
 public:
     explicit Schedule(ScheduleLimits limits);
@@ -48,7 +51,7 @@ public:
     Schedule& operator=(const Schedule&) = delete;
 
     /// Makes room for one more job by removing one without a pending write that has not reported for a while.
-    /// Returns false if there is none.
+    /// Returns false if there is none, or if the namespace has its share of jobs.
     bool has_room(const api::ObjectKey& job, Moment now);
     bool knows(const api::ObjectKey& job) const { return jobs_.contains(job); }
     /// Takes a job that was just read. Forgets the state of another TrainJob of that name.
@@ -111,13 +114,17 @@ public:
     /// Returns whether the last write of the job failed.
     bool is_failing(const api::ObjectKey& job) const;
 
+    /// Returns whether the writes of the job fail because of the job itself.
+    bool fails_alone(const api::ObjectKey& job) const;
+
     /// Called at the shutdown: everything pending is due, and the budget is multiplied by `factor`.
     void start_drain(double factor, Moment now);
 
     // For metrics.
     std::size_t jobs() const { return jobs_.size(); }
-    std::size_t pending() const { return queue_.size() + sent_; }
-    /// Returns how long the oldest pending report has waited.
+    std::size_t pending() const { return queued_ + sent_; }
+    /// Returns how long the oldest pending report has waited, but for jobs whose own writes the API server
+    /// refuses again and again: that says nothing about the reports of others.
     std::chrono::milliseconds longest_wait(Moment now) const;
     /// Returns the interval, as extended by the budgets.
     std::chrono::milliseconds interval(Moment now) const;
@@ -130,6 +137,8 @@ public:
     static constexpr std::chrono::seconds longest_pause{60};
     static constexpr std::chrono::minutes idle_for{10};
     static constexpr int most_attempts = 3;
+    /// After so many refused writes in a row, the job itself is the cause.
+    static constexpr int own_failures = 3;
 
 private:
     struct Pending {
@@ -142,7 +151,6 @@ private:
         bool is_complete = false;
     };
     struct Job;
-    using Queue = std::set<std::pair<kube::SteadyTime, Job*>>;
     // The time when the next write is within a budget. It is charged afterwards, so that any size is
     // possible.
     struct Budget {
@@ -150,6 +158,8 @@ private:
         kube::SteadyTime free_at = {};
         void charge(double cost, kube::SteadyTime now);
     };
+    // The jobs of a namespace. There is one as long as a job of it is known.
+    struct Line;
 
     Job* find(const api::ObjectKey& key) const;
     Job* find_sent(const api::ObjectKey& key, std::uint64_t sequence) const;
@@ -159,8 +169,13 @@ private:
     static bool is_idle(const Job& job);
     void put_in_queue(Job& job, kube::SteadyTime due);
     void take_from_queue(Job& job);
+    void plan(Line& line);
+    void unplan(Line& line);
+    Job* first_due(kube::SteadyTime now);
+    static bool may_hurry(const Job& job, std::chrono::milliseconds interval, kube::SteadyTime now);
+    void end_sent(Job& job);
     bool keep(Job& job, Pending pending);
-    void discard(std::optional<Pending>& pending);
+    void discard(std::optional<Pending>& pending, Line& line);
     void settle(Job& job, kube::SteadyTime now);
     bool is_healthy(const Job& job, bool is_in_line, kube::SteadyTime now) const;
     void retry_later(Job& job, kube::SteadyTime due);
@@ -172,7 +187,12 @@ private:
     ScheduleLimits limits_;
     std::unordered_map<api::ObjectKey, std::unique_ptr<Job>> jobs_;
     std::list<Job*> by_use_ = {};  // the least recently used one first
-    Queue queue_ = {};             // with a pending report and no write in flight
+    std::unordered_map<std::string, std::unique_ptr<Line>> lines_;  // by namespace
+    // Lines with a job that has a pending report and no write in flight, by the time of their next turn; those
+    // whose time has come compete in `ready_`.
+    std::set<std::pair<kube::SteadyTime, Line*>> waiting_ = {};
+    kube::FairQueue ready_ = {};
+    std::size_t queued_ = 0;
     std::size_t sent_ = 0;
     std::size_t large_bytes_ = 0;
     std::uint64_t sequence_ = 0;
