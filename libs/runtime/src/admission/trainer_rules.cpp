@@ -39,11 +39,11 @@ void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors)
                           {}});
 }
 
-// What the runtime says wrongly is an error of the reference to it.
+// Reviews the runtime, which may be older than the schema's minima. What it says wrongly is an error of the
+// reference to it. The schema has reviewed the TrainJob's own numbers.
 void numbers_have_bounds(const ValidationContext& review, api::FieldErrors& errors) {
     if (!review.is_reviewed_as_new()) return;
     const Json& trainer = review.job.spec["trainer"];
-    errors.append(number_errors_of_trainer(trainer));
     for (const api::FieldError& error : number_errors_of_runtime(review.runtime, review.plugins, trainer))
         errors.push_back({error.type,
                           "spec.runtimeRef",

@@ -7,7 +7,6 @@
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/run_policy.hpp"
-#include "build/number_rules.hpp"
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
 #include "build/trainer_errors.hpp"
@@ -117,14 +116,6 @@ void check_deadlines(const Json& runtime, const OnError& found) {
             {}, "deadlines|" + std::to_string(*most));
 }
 
-void check_numbers(const Json& runtime, const ActivePlugins& plugins, const OnError& found) {
-    for (FieldError error : number_errors_of_runtime(runtime, plugins, Json())) {
-        const std::string field = error.field;
-        error.rule = Rule::number_bounds;
-        add(found, std::move(error), {}, field);
-    }
-}
-
 void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const OnError& found) {
     for (KeyedError& keyed : runtime_failure_policy_errors(runtime, plugins))
         add(found, std::move(keyed.error), keyed.job, keyed.what);
@@ -140,7 +131,6 @@ std::size_t for_each_error(const Json& runtime, const Pipeline& pipeline, const 
     for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
     check_forbidden_fields(job_set_spec, found);
     check_deadlines(runtime, found);
-    check_numbers(runtime, plugins, found);
     check_failure_policy(runtime, plugins, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
     FieldErrors errors = validate_template(runtime, plugins);

@@ -8,8 +8,7 @@
 namespace runtime {
 
 /// Returns an error for each number of a runtime's policies that is below its minimum. Paths are those of the
-/// runtime. `trainer` is `spec.trainer` of a TrainJob, whose number of nodes replaces the runtime's; null:
-/// the runtime itself is reviewed.
+/// runtime. `trainer` is `spec.trainer` of the TrainJob, whose number of nodes replaces the runtime's.
 api::FieldErrors number_errors_of_runtime(const api::Json& runtime, const ActivePlugins& plugins,
                                           const api::Json& trainer);
 
