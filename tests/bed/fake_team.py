@@ -75,7 +75,7 @@ class Team(ScriptedApiServer):
         self.send(request, 200, {"metadata": {"resourceVersion": "5", **more}, "items": objects[start:start + 2]})
 
     def send_object(self, request, path, body):
-        collection, _, name = path.rpartition("/")
+        collection, _, name = urllib.parse.unquote(path).rpartition("/")
         found = next((each for each in self.objects.get(collection, ()) if each["metadata"]["name"] == name), None)
         if not found:
             self.refuse(request, 404, f'trainjobs.trainer.kubeflow.org "{name}" not found' if collection == JOBS else "404 page not found")

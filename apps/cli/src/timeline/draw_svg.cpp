@@ -16,7 +16,8 @@ constexpr int bar_width = picture_width - margin - bar_left;
 
 std::string escaped(std::string_view text) {
     std::string out;
-    for (const char c : Text(text).str()) {
+    const Text shown(text);
+    for (const char c : shown.str()) {
         switch (c) {
             case '<': out += "&lt;"; break;
             case '>': out += "&gt;"; break;
