@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = re.compile(r'"((?:signalbox|process)_[a-z_]+)"')
 # Metrics without a base unit in Prometheus' sense: they count things.
-UNITLESS = {"signalbox_ready", "signalbox_leader", "signalbox_watch_working", "signalbox_train_jobs",
+UNITLESS = {"signalbox_ready", "signalbox_leader", "signalbox_clock_uncertain", "signalbox_watch_working", "signalbox_train_jobs",
             "signalbox_train_jobs_expiring", "signalbox_train_jobs_stalled", "signalbox_train_jobs_at_risk", "signalbox_queue_depth",
             "signalbox_queue_timers", "signalbox_reconciles_running", "signalbox_cache_objects", "signalbox_runtimes",
             "signalbox_connections", "signalbox_admission_in_flight", "signalbox_progress_jobs", "signalbox_progress_tokens",

@@ -36,7 +36,6 @@ ALLOWED = {
     "libs/runtime/src/admission/patch_rules.cpp": {"who"},
     "libs/runtime/src/plugins/flux/entrypoint.sh": {"people", "who"},
     "libs/runtime/src/plugins/flux/flux_files.cpp": {"whoever"},
-    "manifests/base/account-policy.yaml": {"theirs"},
     "tests/unit/runtime/plugins/flux_test.cpp": {"whoever"},
 }
 OTHERS = ("LICENSE", "tests/data/", "tests/fuzz/corpus/", "tests/guards/words.py")

@@ -38,8 +38,8 @@ struct Fault {
     std::chrono::milliseconds downtime{1000};
     std::chrono::milliseconds delay{10'000};  ///< of a late or slow write
     int reconcilers = 1;
-    bool elected = false;                ///< they use the lease; otherwise each of them leads
-    /// Clocks of nodes with reconcilers are ahead and behind by this, in turn. Nobody may notice.
+    bool elected = false;  ///< they use the lease; otherwise each of them leads
+    /// Clocks of nodes with reconcilers are ahead and behind by this, in turn. It changes nothing.
     std::chrono::seconds clock_skew{0};
     std::chrono::seconds date_shift{0};
 

@@ -27,8 +27,7 @@ std::vector<Fault> plans(const World& recorded) {
         for (const auto delay : {5s, 20s})
             all.push_back({.kind = What::slow, .write = write, .delay = delay});
         for (const auto shift : {30h, -30h})
-            all.push_back(
-                {.kind = What::wild_dates, .write = write, .downtime = 30s, .date_shift = shift});
+            all.push_back({.kind = What::wild_dates, .write = write, .downtime = 30s, .date_shift = shift});
         all.push_back({.kind = What::lose_answer, .write = write});
         all.push_back({.kind = What::lose_request, .write = write});
         for (const int status : {409, 429, 500, 503})

@@ -133,8 +133,8 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
           controller_.enqueue(key, change);
       }),
       shared_(clock_),
-      reconciler_(leader_only_, cache_, events_, log_,
-                  [this] { return kube::ServerTime(clock_); }, {}, {runtime::default_pipeline(), shared_},
+      reconciler_(leader_only_, cache_, events_, log_, [this] { return kube::ServerTime(clock_); }, {},
+                  {runtime::default_pipeline(), shared_},
                   {.watch = lifecycle::ProgressWatch::deadlines, .lease = World::reports_lease}),
       controller_(context_.get_executor(), clock_, cache_, reconciler_, metrics_, log_,
                   [this] { return leading(); }, {}),

@@ -17,7 +17,8 @@ constexpr int usual_looks = 4;
 
 void Concluder::operator()(const Run& run) {
     knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
-    conclusion_.requeue_after = sooner(until(time_left(observed_, now_)), next_progress_look(observed_, now_));
+    conclusion_.requeue_after =
+        sooner(until(time_left(observed_, now_)), next_progress_look(observed_, now_));
     merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation, now_);
     std::visit(Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
                           [&](const BuildFailed& failed) {

@@ -68,8 +68,8 @@ bool Schedule::has_room(const api::ObjectKey& job, Moment now) {
     drop_unused(now.steady);
     if (knows(job)) return true;
     const auto line = lines_.find(job.ns);
-    const bool has_share =
-        line != lines_.end() && line->second->jobs >= std::max<std::size_t>(1, limits_.jobs / share_of_namespace);
+    const bool has_share = line != lines_.end() &&
+                           line->second->jobs >= std::max<std::size_t>(1, limits_.jobs / share_of_namespace);
     if (!has_share && jobs_.size() < limits_.jobs) return true;
     for (Job* candidate : by_use_) {
         if (candidate->used_at + makes_room_after > now.steady) return false;
@@ -212,9 +212,8 @@ bool Schedule::keep(Job& job, Pending pending) {
     const std::size_t size = counted(pending.trainer_status.size());
     const std::size_t before = job.pending ? counted(job.pending->trainer_status.size()) : 0;
     Line& line = *job.line;
-    if (size > before &&
-        (large_bytes_ - before + size > limits_.large_reports ||
-         (line.large_bytes - before + size) * share_of_namespace > limits_.large_reports))
+    if (size > before && (large_bytes_ - before + size > limits_.large_reports ||
+                          (line.large_bytes - before + size) * share_of_namespace > limits_.large_reports))
         return false;
     large_bytes_ += size - before;
     line.large_bytes += size - before;
@@ -223,8 +222,8 @@ bool Schedule::keep(Job& job, Pending pending) {
     return true;
 }
 
-// An urgent report takes the next turn in advance, and only one turn: a script that alternates between 99 and 100
-// percent gets no more writes than any other.
+// An urgent report takes the next turn in advance, and only one turn: a script that alternates between 99 and
+// 100 percent gets no more writes than any other.
 bool Schedule::may_hurry(const Job& job, milliseconds interval, SteadyTime now) {
     return job.next_turn <= now + interval;
 }

@@ -11,7 +11,7 @@ struct Schedule::Line {
     std::size_t large_bytes = 0;
     Budget writes = {};
     Budget bytes = {};
-    std::optional<kube::SteadyTime> waits_until = {};    ///< its place in `waiting_`
+    std::optional<kube::SteadyTime> waits_until = {};  ///< its place in `waiting_`
     std::optional<kube::FairQueue::Place> place = {};  ///< in `ready_`
 };
 

@@ -48,7 +48,7 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
     switch (error.code) {
         case api::Errc::conflict:
             if (++job->attempts <= most_attempts) return Outcome::changed;
-            // Somebody else writes this TrainJob all the time.
+            // Another client writes this TrainJob all the time.
             job->is_failing = job->fails_alone = true;
             job->retry_at = job->written_at + limits_.interval;
             retry_later(*job, job->retry_at);
@@ -61,8 +61,8 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
     const bool is_busy = error.http_status == 429 || (error.http_status == 503 && error.retry_after);
     if (!is_busy) {
         const Outcome outcome = back_off(*job, now.steady);
-        // A server without an answer, or busy, fails for everybody. One that answers, but never with a success,
-        // has something against this TrainJob: it may be as large as etcd stores.
+        // A server without an answer, or busy, fails for all jobs. One that answers, but never with a
+        // success, has something against this TrainJob: it may be as large as etcd stores.
         job->fails_alone = error.http_status != 0 && job->failures >= own_failures;
         return outcome;
     }

@@ -81,9 +81,7 @@ struct Life {
     controller::ReconcileResult reconcile() {
         if (!frozen) server.show(cache);
         controller::ReconcileResult report;
-        const auto run = [&]() -> kube::Task<> {
-            report = co_await reconciler.reconcile(key, retry_state);
-        };
+        const auto run = [&]() -> kube::Task<> { report = co_await reconciler.reconcile(key, retry_state); };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
         context.run();

@@ -12,8 +12,8 @@ using kube::ServerClock;
 
 namespace {
 
-// This node with a wall clock that is `ahead`, and an API server whose clock is right. Time passes on the way of
-// a request and of its answer.
+// This node with a wall clock that is `ahead`, and an API server whose clock is right. Time passes on the way
+// of a request and of its answer.
 struct Cluster {
     explicit Cluster(std::chrono::microseconds ahead = 0s) : own(time, ahead) {}
 
@@ -53,7 +53,8 @@ struct Cluster {
 
 }  // namespace
 
-TEST_CASE("the API server's clock is known from its first answer, whatever this node's clock shows", "[kube]") {
+TEST_CASE("the API server's clock is known from its first answer, whatever this node's clock shows",
+          "[kube]") {
     for (const auto ahead : {0h, 24h, -24h}) {
         Cluster cluster(ahead);
         CHECK_FALSE(cluster.clock.is_certain());
@@ -65,7 +66,8 @@ TEST_CASE("the API server's clock is known from its first answer, whatever this 
     }
 }
 
-TEST_CASE("the clock is never ahead of the API server's, and behind by little more than the way back", "[kube]") {
+TEST_CASE("the clock is never ahead of the API server's, and behind by little more than the way back",
+          "[kube]") {
     for (const auto there : {0ms, 10ms, 499ms, 20'000ms})
         for (const auto back : {0ms, 10ms, 499ms, 20'000ms}) {
             Cluster cluster;
@@ -162,8 +164,8 @@ TEST_CASE("a steady clock that drifts is no contradiction, even after days witho
 
 TEST_CASE("a Date header is read in its only form", "[kube]") {
     CHECK(kube::parse_http_date("Mon, 23 Nov 2026 10:00:01 GMT") == api::as_time("2026-11-23T10:00:01Z"));
-    for (const char* broken : {"", "Mon, 23 Nov 2026 10:00:01 UTC", "Monday, 23-Nov-26 10:00:01 GMT",
-                               "Mon Nov 23 10:00:01 2026", "Mon, 23 Foo 2026 10:00:01 GMT",
-                               "Mon, 33 Nov 2026 10:00:01 GMT", "Mon, 23 Nov 2026 10:00:01 GMT "})
+    for (const char* broken :
+         {"", "Mon, 23 Nov 2026 10:00:01 UTC", "Monday, 23-Nov-26 10:00:01 GMT", "Mon Nov 23 10:00:01 2026",
+          "Mon, 23 Foo 2026 10:00:01 GMT", "Mon, 33 Nov 2026 10:00:01 GMT", "Mon, 23 Nov 2026 10:00:01 GMT "})
         CHECK_FALSE(kube::parse_http_date(broken));
 }

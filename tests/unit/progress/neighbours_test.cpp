@@ -10,8 +10,8 @@ namespace {
 
 api::ObjectKey in(const char* ns, int i) { return {.ns = ns, .name = "job-" + std::to_string(i)}; }
 
-// The jobs of a tenant and one of another, each with a report a second. Returns the longest time between two writes
-// of the latter.
+// The jobs of a tenant and one of another, each with a report a second. Returns the longest time between two
+// writes of the latter.
 milliseconds longest_gap_beside(int jobs, std::size_t bytes, progress::ScheduleLimits limits = {}) {
     Plan plan(limits);
     const api::ObjectKey other = in("other", 0);
@@ -25,7 +25,8 @@ milliseconds longest_gap_beside(int jobs, std::size_t bytes, progress::ScheduleL
             plan.submit(step % 99, other);
         }
         for (auto write = plan.take(); write; write = plan.take()) {
-            if (write->job == other) longest = std::max(longest, plan.passed - std::exchange(last, plan.passed));
+            if (write->job == other)
+                longest = std::max(longest, plan.passed - std::exchange(last, plan.passed));
             plan.store(*write);
         }
         plan.pass(20ms);
@@ -105,7 +106,7 @@ TEST_CASE("a job whose writes the API server always refuses counts for itself al
     }
 }
 
-TEST_CASE("a server that does not answer, or is busy, is everybody's trouble", "[schedule]") {
+TEST_CASE("a server that does not answer, or is busy, fails for all jobs", "[schedule]") {
     const api::Error no_answer = {.code = api::Errc::unavailable, .message = "connection reset"};
     const api::Error busy = {
         .code = api::Errc::unavailable, .message = "later", .http_status = 429, .retry_after = 1s};

@@ -15,7 +15,7 @@ enum class Colours { no, yes };
 /// The meaning of a text for its subject; a terminal shows it as a colour.
 enum class Tone { plain, good, bad, held, faint };
 
-/// Text with each character of its sources escaped that is more than a character to somebody: controls (C0,
+/// Text with each character of its sources escaped that is more than a character to a reader: controls (C0,
 /// DEL, C1), bidirectional controls, separators of lines and paragraphs, bytes that are no UTF-8, and the
 /// beginnings of commands that a CI finds in logs ("::" at the start of a line, "##[", "##vso[",
 /// "##teamcity["). An escape is "\n", "\x1b" or "\u202e". Backslashes stay: the result is for reading, and

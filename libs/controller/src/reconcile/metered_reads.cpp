@@ -55,9 +55,9 @@ void MeteredReads::compare(const std::optional<api::Time>& date) {
         ahead_ = std::max(ahead_, now_().now - *date);
 }
 
-kube::ServerTime MeteredReads::now() const {
-    const kube::ServerTime time = now_();
-    return {time.now - ahead_, time.is_certain && !lacks_date_};
+kube::ServerTime MeteredReads::time() const {
+    const kube::ServerTime clock = now_();
+    return {clock.now - ahead_, clock.is_certain && !lacks_date_};
 }
 
 }  // namespace controller

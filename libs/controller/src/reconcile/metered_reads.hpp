@@ -35,7 +35,7 @@ public:
 
     /// Returns the latest time that the clock and each response allow: a server that dated its response
     /// earlier than the clock showed may be the one that is right. Uncertain if a response had no date.
-    kube::ServerTime now() const;
+    kube::ServerTime time() const;
 
 private:
     kube::Async<kube::Response> read(kube::Request request);

@@ -66,7 +66,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availabilit
 kube::Task<ReconcileResult> Reconciler::reconcile(api::ObjectKey key, lifecycle::RetryState retry_state,
                                                   std::size_t allowed) {
     MeteredReads server(server_, allowed, now_);
-    const auto now = [&server] { return server.now(); };
+    const auto now = [&server] { return server.time(); };
     Reconciler metered(server, cache_, events_, log_, now, options_, build_context_, progress_);
     metered.reads_ = reads_;
     metered.start_events_ = start_events_;

@@ -5,7 +5,8 @@
 namespace kube {
 namespace {
 
-// A steady clock drifts from a good wall clock, and that may be slewed, by less than this (RFC 5905: 500 ppm).
+// A steady clock drifts from a good wall clock, and that may be slewed, by less than this (RFC 5905: 500
+// ppm).
 constexpr int parts_of_drift = 1000;
 
 }  // namespace
@@ -32,15 +33,14 @@ ServerClock::Bounds ServerClock::Estimate::bounds() const {
 }
 
 bool ServerClock::Estimate::agrees(const Bounds& with, SteadyTime now) const {
-    const Duration slack =
-        tolerated + std::chrono::duration_cast<Duration>((now - heard) / parts_of_drift);
+    const Duration slack = tolerated + std::chrono::duration_cast<Duration>((now - noted) / parts_of_drift);
     const Bounds own = bounds();
     return with.least <= own.most + slack && own.least <= with.most + slack;
 }
 
 // Bounds that agree only by the tolerance leave no time in between: the earlier clock counts.
 void ServerClock::Estimate::add(const Bounds& bounds, SteadyTime now) {
-    heard = now;
+    noted = now;
     if (now >= began + remembered_for) {
         former = now < began + 2 * remembered_for ? std::optional(latest) : std::nullopt;
         latest = bounds;
@@ -62,7 +62,7 @@ void ServerClock::note(const DatedAnswer& answer) {
     const Bounds bounds = {.least = date - std::chrono::ceil<Duration>(came.time_since_epoch()),
                            .most = date + std::chrono::seconds(1) -
                                    std::chrono::floor<Duration>(answer.sent.time_since_epoch())};
-    const Estimate alone = {.latest = bounds, .former = {}, .began = came, .heard = came};
+    const Estimate alone = {.latest = bounds, .former = {}, .began = came, .noted = came};
     if (!clock_) {
         clock_ = alone;
         return;

@@ -39,10 +39,10 @@ struct ScheduleLimits {
 };
 
 /// Decides which report of which job is written when: at most one write of a job at a time, and one per
-/// interval. An urgent report takes the job's next turn in advance, so it comes at once, but there are no more
-/// writes for it. Beyond the budgets intervals grow: namespaces take turns, weighted by the bytes of their
-/// writes, and the jobs of one by due time. Also decides about late reports and failed writes. Without I/O: the
-/// caller sends the writes and passes the answers on. Thread rule: one thread.
+/// interval. An urgent report takes the job's next turn in advance, so it comes at once, but there are no
+/// more writes for it. Beyond the budgets intervals grow: namespaces take turns, weighted by the bytes of
+/// their writes, and the jobs of one by due time. Also decides about late reports and failed writes. Without
+/// I/O: the caller sends the writes and passes the answers on. Thread rule: one thread.
 class Schedule {
 public:
     explicit Schedule(ScheduleLimits limits);
@@ -186,10 +186,10 @@ private:
 
     ScheduleLimits limits_;
     std::unordered_map<api::ObjectKey, std::unique_ptr<Job>> jobs_;
-    std::list<Job*> by_use_ = {};  // the least recently used one first
+    std::list<Job*> by_use_ = {};                                   // the least recently used one first
     std::unordered_map<std::string, std::unique_ptr<Line>> lines_;  // by namespace
-    // Lines with a job that has a pending report and no write in flight, by the time of their next turn; those
-    // whose time has come compete in `ready_`.
+    // Lines with a job that has a pending report and no write in flight, by the time of their next turn;
+    // those whose time has come compete in `ready_`.
     std::set<std::pair<kube::SteadyTime, Line*>> waiting_ = {};
     kube::FairQueue ready_ = {};
     std::size_t queued_ = 0;

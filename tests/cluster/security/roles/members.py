@@ -37,7 +37,7 @@ def two_values(schema, definitions=()):
 
 
 def attempt(act):
-    """Returns the object after the write; "denied" if the account may not do it, and "invalid" if nobody may."""
+    """Returns the object after the write; "denied" if the account may not do it, and "invalid" if no client may."""
     try:
         return act()
     except ApiError as error:

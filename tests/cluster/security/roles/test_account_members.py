@@ -225,7 +225,7 @@ def test_an_account_changes_only_the_members_of_objects_that_it_writes(rest, req
         merge_patch(rest, path, {"metadata": {"finalizers": []}})
         rest.request("DELETE", path)
     assert changed == may_change
-    assert untried <= {"type", "metadata.generateName"}, "nobody changes these"
+    assert untried <= {"type", "metadata.generateName"}, "no client changes these"
 
 
 @pytest.mark.parametrize("account, what, may_set, better", CREATIONS)

@@ -10,8 +10,8 @@ namespace kube {
 
 /// Monotonic time, for waits, backoff and leases.
 using SteadyTime = std::chrono::steady_clock::time_point;
-/// Wall clock time as Kubernetes' MicroTime. Where it decides something or is written to objects, it comes from
-/// a ServerClock.
+/// Wall clock time as Kubernetes' MicroTime. Where it decides something or is written to objects, it comes
+/// from a ServerClock.
 using MicroTime = std::chrono::sys_time<std::chrono::microseconds>;
 
 /// Time and randomness for the loops of this library; tests use a virtual one. Thread rule: the one thread

@@ -63,7 +63,7 @@ private:
         Bounds latest = {};
         std::optional<Bounds> former = {};  // of the period before
         SteadyTime began = {};              // when `latest` did
-        SteadyTime heard = {};              // the last answer
+        SteadyTime noted = {};              // the last answer
 
         Bounds bounds() const;
         bool agrees(const Bounds& with, SteadyTime now) const;
