@@ -47,10 +47,6 @@ Manager::Manager(const ManagerOptions& options)
       clock_(*own_clock_) {
     net::add_process_metrics(metrics_);
     net::add_loop_metrics(metrics_, loop_gaps_);
-    metrics_.read_gauge("signalbox_clock_uncertain",
-                        "1 while the API server's clock is not known for certain: no deadline and no time to "
-                        "live ends anything.",
-                        [this] { return clock_.is_certain() ? 0 : 1; });
 }
 
 Manager::~Manager() = default;
@@ -73,6 +69,10 @@ api::Result<std::unique_ptr<ApiServer>> Manager::connect(const ClusterConfig& co
     auto options = api_metrics_.options();
     options.max_connections = max_connections;
     options.on_dated_answer = [this](const DatedAnswer& answer) { note(answer); };
+    metrics_.read_gauge("signalbox_clock_uncertain",
+                        "1 while the API server's clock is not known for certain: no deadline and no time to "
+                        "live ends anything.",
+                        [this] { return clock_.is_certain() ? 0 : 1; });
     return make_https_api_server(executor(), clock_, config, std::move(options));
 }
 
