@@ -1,11 +1,14 @@
 """Reports of progress on the real control plane, by processes with the variables and files that Pods of TrainJobs get: the script of the
 guide, Kubeflow's SDK, and transformers' callback. The server runs with the account, the roles, the policy and the arguments of component progress."""
 
+import pytest
+
 import pod_reports
+from deployment import NAMESPACE
 from jobs import train_job
-from progress import until_alone
+from progress import until, until_alone
 from progress_deployment import GUIDE, run
-from rest import wait_for
+from rest import ApiError, Rest, conditions, wait_for
 
 SDK = """
 from kubeflow.trainer.backends.kubernetes.utils import update_trainjob_status
@@ -64,6 +67,22 @@ def test_reports_cause_no_reconcile(installed, rest, training, admin):
     wait_for("a reconcile", lambda: installed.reconciler.metric("signalbox_reconciles_total") > before)
     installed.wait_until_idle()
     assert installed.reconciler.metric("signalbox_reconciles_total") == before + 1
+
+
+def test_a_stolen_token_of_the_server_gives_no_job_a_deadline(installed, cluster, rest, training):
+    path = rest.path("trainjobs", "training") + "/status?fieldManager=trainer-status"
+    deadline = {"status": {"runPolicy": {"activeDeadlineSeconds": 1}}}
+
+    def write(client):
+        return client.request("PATCH", path, deadline, "application/merge-patch+json")
+    assert training.report(training.token()) == 200
+    thief = Rest(cluster.service_account_kubeconfig(NAMESPACE, "signalbox-progress"))
+    with pytest.raises(ApiError, match="403.* signalbox-progress may change nothing of a TrainJob's status but trainerStatus"):
+        write(thief)
+    installed.wait_until_idle()
+    assert "Failed" not in conditions(rest.get("trainjobs", "training")) and rest.get("jobsets", "training")
+    write(rest)
+    until(rest, "training", "Failed", "DeadlineExceeded")
 
 
 def test_pods_of_another_train_job_or_of_none_may_not_report(rest, pod, training):
