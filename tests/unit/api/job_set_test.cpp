@@ -96,18 +96,18 @@ TEST_CASE("what was noted of an apply is read part by part", "[api]") {
         const AppliedNote note = applied_note(job_set);
         std::string all;
         for (const std::string_view part :
-             {note.hash, note.fixed_part, note.source, note.nodes, note.placement})
+             {note.hash, note.fixed_part, note.source, note.nodes, note.runtime, note.placement})
             all.append(part).append("|");
         return all;
     };
-    CHECK(parts("a.b.c.3 {\"node\":1.5}") == "a|b|c|3|{\"node\":1.5}|");
-    CHECK(parts("a.b.c.3") == "a|b|c|3||");
-    CHECK(parts("a.b.c {\"a\":1.5.6}") == "a|b|c||{\"a\":1.5.6}|");
-    CHECK(parts("a.b") == "a|b||||");
-    CHECK(parts("a") == "a|||||");
-    CHECK(parts("") == "|||||");
-    CHECK(parts("a.b.c.3.4 ") == "a|b|c|3.4||");
-    CHECK(parts("...") == "|||||");
+    CHECK(parts("a.b.c.3 {\"node\":1.5}") == "a|b|c|3||{\"node\":1.5}|");
+    CHECK(parts("a.b.c.3") == "a|b|c|3|||");
+    CHECK(parts("a.b.c {\"a\":1.5.6}") == "a|b|c|||{\"a\":1.5.6}|");
+    CHECK(parts("a.b") == "a|b|||||");
+    CHECK(parts("a") == "a||||||");
+    CHECK(parts("") == "||||||");
+    CHECK(parts("a.b.c.3.4 ") == "a|b|c|3|4||");
+    CHECK(parts("...") == "||||||");
     CHECK(applied_note(Json()).hash.empty());
 }
 
