@@ -3,8 +3,6 @@
 import pathlib
 import time
 
-import pytest
-
 from jobs import runtime, train_job
 from lean import finished
 from progress import created_at, since, until
@@ -27,8 +25,9 @@ def says_the_wrong_time(program, days):
     return time.strftime("%Y-%m-%d", time.gmtime(time.time() + days * 24 * HOURS)) in first
 
 
-@pytest.mark.parametrize("days", [1, -1])
-def test_a_wrong_clock_ends_no_job_early_and_none_late(rest, start, days):
+def test_a_clock_that_is_a_day_ahead_ends_no_job_early_and_none_late(rest, start):
+    """One that is a day behind cannot reach this API server, whose certificate is of today."""
+    days = 1
     for number in range(5):
         rest.create(train_job(f"long-{number}", activeDeadlineSeconds=20 * HOURS))
     rest.create(runtime("kept", runPolicy={"ttlSecondsAfterFinished": 20 * HOURS}))

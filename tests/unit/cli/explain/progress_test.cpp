@@ -69,8 +69,8 @@ TEST_CASE("eight metrics are shown, without control characters", "[explain]") {
     for (int i = 0; i < 10; ++i)
         metrics.push_back(Json::object({{"name", "m" + std::to_string(i)}, {"value", "\x1b[2J"}}));
     const std::string text = screen(seen);
-    CHECK(has(text, "          m0  [2J, m1  [2J,"));
-    CHECK(has(text, "m7  [2J, and 2 more\n"));
+    CHECK(has(text, "          m0 \\x1b[2J, m1 \\x1b[2J,"));
+    CHECK(has(text, "m7 \\x1b[2J, and 2 more\n"));
     CHECK(explain_document(seen, now)["progress"]["metrics"].items().size() == 10);
 }
 
