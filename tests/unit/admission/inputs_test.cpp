@@ -289,7 +289,7 @@ TEST_CASE("a snapshot of another runtime than the TrainJob began with does not d
             fixture.store(kube::resources::config_maps, snapshot_of(job, torch));
             fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
             const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
-            CHECK((reply.message().find("PET_NNODES") == std::string::npos) == is_forged);
+            CHECK((reply.message().find("the Torch runtime") == std::string::npos) == is_forged);
             CHECK(asked(fixture) ==
                   (is_forged ? std::vector{job_set, snapshot, live} : std::vector{job_set, snapshot}));
         }
