@@ -28,6 +28,10 @@ function(add_program name app)
     add_executable(${name} src/main.cpp)
     target_compile_definitions(${name} PRIVATE SIGNALBOX_VERSION="${PROJECT_VERSION}")
     target_link_libraries(${name} PRIVATE ${app} project_options)
+    if(SIGNALBOX_NEAR_STATIC)
+        # Names the archives whose code is in the program: scripts/lib/bill_of_materials.py reads it.
+        target_link_options(${name} PRIVATE LINKER:-Map=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}.map)
+    endif()
 endfunction()
 
 # describe_test(name PART... [NEEDS preset/target|control-plane|kueue|coscheduling ...] [MINUTES n])

@@ -1,16 +1,20 @@
-"""What the scripts that make files of a release share: versions, archives and checksums."""
+"""What the scripts that make files of a release share: versions, programs, archives and checksums."""
 
 import gzip
 import hashlib
 import io
+import os
+import pathlib
 import re
 import subprocess
 import tarfile
+import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEMANTIC_VERSION = r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?"
 CHECKSUMS = "SHA256SUMS"
-# What the files of a release are made from: manifests, chart, programs.
-SOURCES = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "apps", "cmake", "libs", "manifests", "scripts")
+# What the files of a release are made from: manifests, chart, programs, and the texts beside them.
+SOURCES = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "SECURITY.md", "apps", "cmake", "libs", "manifests", "scripts")
 
 
 def require_version(parser, version):
@@ -25,6 +29,28 @@ def require_printed_version(program, wanted=None):
     if wanted and wanted != said and not wanted.startswith(f"{said}-"):
         raise SystemExit(f"{program.name} says that it is {said}, not {wanted}: CMakeLists.txt has the version")
     return wanted or said
+
+
+def release_binaries(*targets):
+    """Builds these programs by the release preset. Returns their folder."""
+    subprocess.run(["bash", "-c", "source scripts/lib/environment.sh && cmake --preset release && "
+                    f"cmake --build --preset release --target {' '.join(targets)}"], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    return ROOT / "build" / "release" / "bin"
+
+
+def source_time():
+    """Returns $SOURCE_DATE_EPOCH, or the time of the commit, or without git the beginning of 1970."""
+    if given := os.environ.get("SOURCE_DATE_EPOCH"):
+        return int(given)
+    said = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    return int(said or 0)
+
+
+def stripped(program):
+    """Returns the bytes of a program without its symbols, as it is shipped."""
+    with tempfile.TemporaryDirectory() as made:
+        subprocess.run(["strip", "-o", f"{made}/program", program], check=True)
+        return pathlib.Path(f"{made}/program").read_bytes()
 
 
 def packed(files, time=0):

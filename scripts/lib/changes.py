@@ -41,7 +41,7 @@ PLACES = [
     (r"scripts/mutations", r"guard\.mutations"),
     (r"scripts/lib/client-python", r"guard\.|cluster\.clients"),
     (r"scripts/lib/(demo|stories|timeline)", r"cluster\.docs"),
-    (r"scripts/release-plugin", r"programs\.plugin|guard\."),
+    (r"scripts/(release-plugin|check-advisories|lib/bill_of_materials)", r"programs\.plugin|guard\."),
     (r"scripts/lib/artifacts", r"programs\.plugin|guard\.|cluster\.manifests"),
     (r"scripts/(release|dashboard-pictures|incident-pictures|lib/(overlays|panels|incidents)\.py)", r"guard\.|cluster\.manifests"),
     (r"scripts/generate-crds", r"guard\.|cluster\.admission"),

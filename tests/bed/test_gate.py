@@ -52,6 +52,8 @@ All tests passed
     ("tests/data/interface.yaml", "unit.runtime", {"guard.interface"}),
     ("scripts/release", "guard.words", {"cluster.manifests"}),
     ("scripts/release-plugin", "guard.words", {"programs.plugin"}),
+    ("scripts/check-advisories", "guard.words", {"programs.plugin"}),
+    ("scripts/lib/bill_of_materials.py", "guard.words", {"programs.plugin"}),
     ("scripts/lib/artifacts.py", "guard.words", {"programs.plugin", "cluster.manifests"}),
     ("scripts/lib/overlays.py", "guard.words", {"cluster.manifests"}),
     ("scripts/lib/client-python", "guard.words", {"cluster.clients"}),

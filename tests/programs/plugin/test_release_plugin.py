@@ -1,12 +1,14 @@
 """The output of scripts/release-plugin: an archive, a Debian package and a manifest for krew, from the release program."""
 
 import hashlib
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import tarfile
+import urllib.parse
 
 import pytest
 import yaml
@@ -18,7 +20,7 @@ SAID = re.search(r"(?m)^project\(signalbox VERSION (\S+)", (ROOT / "CMakeLists.t
 VERSION = f"{SAID}-rc.1"
 TIME = 1700000000
 URL = "https://git.example/signalbox/releases/1"
-NAMES = {"kubectl-trainjob", "kubectl_complete-trainjob", "LICENSE", "NOTICES"}
+NAMES = {"kubectl-trainjob", "kubectl_complete-trainjob", "LICENSE", "NOTICES", "kubectl-trainjob.spdx.json"}
 # Nothing else of this machine: no libraries elsewhere, no kubectl.
 BARE = {"PATH": "/usr/bin:/bin"}
 
@@ -97,6 +99,92 @@ def test_the_archive_has_the_licences_of_all_code_in_it(unpacked):
     texts = (unpacked / "NOTICES").read_text()
     for owner in ("Google Inc.", "Jesse Beder", "Milo Yip", "Tatsuhiko Kubo", "OpenSSL"):
         assert owner in texts
+
+
+@pytest.fixture
+def bill(unpacked):
+    return json.loads((unpacked / "kubectl-trainjob.spdx.json").read_text())
+
+
+def linked(bill, how):
+    """Returns the packages of a bill that have this relationship to the program, by name."""
+    packages = {each["SPDXID"]: each for each in bill["packages"]}
+    return {(package := packages[each["relatedSpdxElement"]])["name"]: package for each in bill["relationships"]
+            if each["relationshipType"] == how and each["spdxElementId"] == "SPDXRef-kubectl-trainjob"}
+
+
+def test_the_bill_of_materials_is_of_the_program_beside_it_and_the_same_in_package_and_release(bill, release, unpacked, package, tmp_path):
+    own, = (each for each in bill["packages"] if each["SPDXID"] == "SPDXRef-kubectl-trainjob")
+    assert own["checksums"] == [{"algorithm": "SHA256", "checksumValue": hashlib.sha256((unpacked / "kubectl-trainjob").read_bytes()).hexdigest()}]
+    assert (own["versionInfo"], bill["creationInfo"]["created"]) == (VERSION, "2023-11-14T22:13:20Z")
+    run("dpkg-deb", "-x", package, tmp_path / "package")
+    beside, = release.glob("*.spdx.json")
+    assert beside.read_text() == (unpacked / "kubectl-trainjob.spdx.json").read_text() == (
+        tmp_path / "package/usr/share/doc/kubectl-trainjob/kubectl-trainjob.spdx.json").read_text()
+
+
+def test_the_bill_of_materials_names_the_source_and_version_of_each_package_as_installed(bill):
+    packages = linked(bill, "STATIC_LINK")
+    assert packages
+    for name, package in packages.items():
+        version, source, source_version, arch = run("dpkg-query", "-W", "-f", "${Version} ${source:Package} ${source:Version} ${Architecture}", name).split()
+        assert (package["versionInfo"], package["supplier"]) == (version, "Organization: Debian")
+        purls = [urllib.parse.unquote(each["referenceLocator"]) for each in package["externalRefs"] if each["referenceType"] == "purl"]
+        assert purls == [f"pkg:deb/debian/{name}@{version}?arch={arch}&distro=bookworm",
+                         f"pkg:deb/debian/{source}@{source_version}?arch=source&distro=bookworm"]
+
+
+def test_the_bill_of_materials_names_every_package_that_cmake_finds_and_that_the_program_has_a_trace_of(bill, unpacked):
+    text = (unpacked / "kubectl-trainjob").read_bytes()
+    # A text that only the code of the package has, and its version where it says that.
+    openssl, = re.findall(rb"OpenSSL (3\.\d+\.\d+) \d+ \w+ \d+", text)[:1]
+    assert linked(bill, "STATIC_LINK")["libssl-dev"]["versionInfo"].startswith(openssl.decode())
+    for trace, package in ((b"yaml-cpp: error at line", "libyaml-cpp-dev"), (b"missing argument to repetition operator", "libre2-dev"),
+                           (b"basic_string::append", "libstdc++-12-dev"), (b"boost::", "libboost1.81-dev")):
+        assert trace in text and package in linked(bill, "STATIC_LINK")
+    assert {"libdtl-dev", "rapidjson-dev", "libc6-dev"} <= linked(bill, "STATIC_LINK").keys(), "headers and the code that starts a program"
+
+
+def test_the_bill_of_materials_names_the_archives_of_the_linker_s_own_list(bill, tmp_path):
+    """The linker is asked again, by its trace, which names the files that it takes."""
+    command = run("ninja", "-C", BINARIES.parent, "-t", "commands", "-s", "bin/kubectl-trainjob")
+    command = command[command.index(": && ") + 5:command.rindex(" && :")]
+    command = re.sub(r"-o \S+", f"-o {tmp_path}/program -Wl,--trace", re.sub(r"-Wl,-Map=\S+", "", command))
+    took = {str(pathlib.Path(path).resolve()) for path in re.findall(r"(?m)^(?:\()?(/\S+?\.(?:a|o))(?:\)|$)", run("bash", "-c", command, cwd=BINARIES.parent))}
+    assert any(path.endswith("libcrypto.a") for path in took)
+    owners = {run("dpkg-query", "-S", path).split(":")[0] for path in took}
+    assert owners <= linked(bill, "STATIC_LINK").keys()
+
+
+def test_the_bill_of_materials_names_each_shared_library_without_a_version_because_the_machine_s_is_used(bill, unpacked):
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", unpacked / "kubectl-trainjob"))
+    owners = {line.split(":")[0] for line in run("dpkg-query", "-S", *(f"*/{library}" for library in needed)).splitlines()}
+    assert owners == linked(bill, "DYNAMIC_LINK").keys()
+    assert not any("versionInfo" in package for package in linked(bill, "DYNAMIC_LINK").values())
+
+
+def test_every_part_of_the_bill_of_materials_has_what_spdx_2_3_requires(bill):
+    """By the required members and the patterns of the specification's JSON schema and text."""
+    assert (bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]) == ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT")
+    assert re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", bill["documentNamespace"])
+    assert bill["creationInfo"]["creators"] and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", bill["creationInfo"]["created"])
+    known = {"SPDXRef-DOCUMENT", *(each["SPDXID"] for each in bill["packages"])}
+    assert len(known) == len(bill["packages"]) + 1
+    for package in bill["packages"]:
+        assert re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", package["SPDXID"]) and package["name"] and package["downloadLocation"] == "NOASSERTION"
+        assert package["filesAnalyzed"] is False, "so it needs no verification code"
+    for relation in bill["relationships"]:
+        assert {relation["spdxElementId"], relation["relatedSpdxElement"]} <= known
+        assert relation["relationshipType"] in {"DESCRIBES", "STATIC_LINK", "DYNAMIC_LINK"}
+
+
+def test_a_program_without_the_record_of_its_build_is_not_released(tmp_path):
+    (tmp_path / "bin").mkdir()
+    for name in ("kubectl-trainjob", "kubectl_complete-trainjob"):
+        shutil.copy(BINARIES / name, tmp_path / "bin")
+    said = make(tmp_path / "out", "--binaries", tmp_path / "bin")
+    assert said.returncode == 1 and "has no kubectl-trainjob.map beside it" in said.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_program_of_the_package_runs_in_a_root_of_its_own(package, tmp_path):

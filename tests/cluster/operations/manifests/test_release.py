@@ -2,7 +2,9 @@
 
 import argparse
 import functools
+import hashlib
 import json
+import re
 import runpy
 import shutil
 import subprocess
@@ -18,16 +20,38 @@ VERSION = "1.2.3-rc.1"
 OVERLAYS = sorted(path.name for path in (ROOT / "manifests" / "overlays").iterdir()
                   if path.name not in ("local-processes", "namespaced"))
 KEPT = {"CustomResourceDefinition", "Namespace"}
+PROGRAMS = ("webhook", "reconciler")
+CONTACT = "security@git.example"
+# Those of the images that the fixture `layouts` stands for.
+DIGESTS = {program: f"sha256:{hashlib.sha256(program.encode()).hexdigest()}" for program in PROGRAMS}
 
 
-def make_release(directory, *options, checkout=ROOT):
-    subprocess.run([checkout / "scripts" / "release", VERSION, directory, *options], check=True, capture_output=True)
+def image_of(program, prefix=""):
+    return f"{prefix}signalbox-{program}:{VERSION}@{DIGESTS[program]}"
+
+
+def make_release(directory, layouts, *options, checkout=ROOT):
+    subprocess.run([checkout / "scripts" / "release", VERSION, directory, "--security-contact", CONTACT, "--layouts", layouts, *options],
+                   check=True, capture_output=True)
     return directory
 
 
 @pytest.fixture(scope="session")
-def release(tmp_path_factory):
-    return make_release(tmp_path_factory.mktemp("release"))
+def layouts(tmp_path_factory):
+    """What scripts/images leaves of its images for scripts/release: their indexes, and bills of materials."""
+    directory = tmp_path_factory.mktemp("images")
+    for program, digest in DIGESTS.items():
+        (directory / f"signalbox-{program}").mkdir()
+        (directory / f"signalbox-{program}" / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [
+            {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 500,
+             "annotations": {"org.opencontainers.image.ref.name": VERSION}}]}))
+        (directory / f"{program}.spdx.json").write_text(json.dumps({"name": program}))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory, layouts):
+    return make_release(tmp_path_factory.mktemp("release"), layouts)
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +87,7 @@ def of_overlay(plane, name):
     for (kind, _), obj in objects.items():
         if kind == "Deployment":
             container, = obj["spec"]["template"]["spec"]["containers"]
-            container["image"] = container["image"].replace(":dev", f":{VERSION}")
+            container["image"] = image_of(container["image"].removeprefix("signalbox-").removesuffix(":dev"))
     return objects
 
 
@@ -86,7 +110,7 @@ def test_a_release_names_the_commit_and_the_options_that_it_is_made_from(release
 
     made_from = json.loads((release / "provenance.json").read_text())
     assert made_from["commit"] == git("rev-parse", "HEAD")
-    assert (made_from["version"], made_from["images"], made_from["documents"]) == (VERSION, "", None)
+    assert (made_from["version"], made_from["images"], made_from["documents"]) == (VERSION, {each: image_of(each) for each in PROGRAMS}, None)
     # Files beside the sources, such as those of a release, are no change of them.
     assert made_from["changed"] == bool(git("status", "--porcelain", "--", *SOURCES))
 
@@ -142,7 +166,7 @@ def test_the_chart_adds_progress_to_each_overlay(template, and_progress, name):
     made = without_policy(template("--set", f"overlay={name},progress.enabled=true"))
     for (kind, _), obj in made.items():
         for container in obj["spec"]["template"]["spec"]["containers"] if kind == "Deployment" else []:
-            container["image"] = container["image"].replace(f":{VERSION}", ":dev")
+            container["image"] = re.sub(":.*", ":dev", container["image"])
     assert made == objects
 
 
@@ -171,8 +195,8 @@ def clone(tmp_path):
     return tmp_path / "clone"
 
 
-def test_a_release_from_a_clean_clone_has_the_same_bytes(release, clone, tmp_path):
-    again = make_release(tmp_path / "again", checkout=clone)
+def test_a_release_from_a_clean_clone_has_the_same_bytes(release, layouts, clone, tmp_path):
+    again = make_release(tmp_path / "again", layouts, checkout=clone)
     files = {path.name: path.read_bytes() for path in release.iterdir()}
     assert files == {path.name: path.read_bytes() for path in again.iterdir()}
     assert {"install.yaml", "runtimes.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
@@ -181,7 +205,7 @@ def test_a_release_from_a_clean_clone_has_the_same_bytes(release, clone, tmp_pat
 def test_a_release_says_that_the_sources_of_its_programs_were_changed(clone):
     def changed():
         provenance = runpy.run_path(clone / "scripts" / "release")["provenance"]
-        return provenance(argparse.Namespace(version=VERSION, images="", documents=None))["changed"]
+        return provenance(argparse.Namespace(version=VERSION, images="", digests=DIGESTS, documents=None, security_contact=CONTACT))["changed"]
     subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--all", "--allow-empty", "--message=clean"],
                    cwd=clone, check=True)
     assert changed() is False
@@ -191,9 +215,9 @@ def test_a_release_says_that_the_sources_of_its_programs_were_changed(clone):
 
 
 @pytest.fixture(scope="module")
-def of_ones_own(tmp_path_factory):
+def of_ones_own(tmp_path_factory, layouts):
     """A release with the images of another registry, and with links to its documents."""
-    return make_release(tmp_path_factory.mktemp("own"), "--images", "registry.example/team/",
+    return make_release(tmp_path_factory.mktemp("own"), layouts, "--images", "registry.example/team/",
                         "--documents", "https://git.example/signalbox/blob/v1.2.3-rc.1")
 
 
@@ -201,7 +225,52 @@ def test_images_of_another_registry_are_in_every_file(of_ones_own):
     images = {container["image"]
               for file in of_ones_own.glob("*.yaml") for each in load_all(file.read_text()) if each["kind"] == "Deployment"
               for container in each["spec"]["template"]["spec"]["containers"]}
-    assert images == {f"registry.example/team/signalbox-{program}:{VERSION}" for program in ("webhook", "reconciler")}
+    assert images == {image_of(program, "registry.example/team/") for program in PROGRAMS}
+
+
+def test_every_image_that_a_file_of_a_release_names_has_the_digest_of_the_one_that_was_made(release, chart, tmp_path):
+    shutil.unpack_archive(chart, tmp_path)
+    texts = [file.read_text() for file in [*release.glob("*.yaml"), *tmp_path.rglob("*.yaml")]]
+    named = [image for text in texts for image in re.findall(r"(?m)^ *(?:- )?image: *(.*)$", text) if "{{" not in image]
+    assert len(named) > 2 * len(OVERLAYS)
+    assert set(named) == {image_of(program) for program in PROGRAMS}
+
+
+def test_without_an_image_of_its_version_there_is_no_release(layouts, tmp_path):
+    other = shutil.copytree(layouts, tmp_path / "other")
+    index = other / "signalbox-webhook" / "index.json"
+    index.write_text(index.read_text().replace(VERSION, "1.2.2"))
+    for made, reason in ((tmp_path / "none", "signalbox-webhook/index.json"), (other, f"names no image of {VERSION}")):
+        said = refused(tmp_path / "out", "--layouts", made, "--security-contact", CONTACT)
+        assert reason in said and f"scripts/images --version {VERSION} makes it" in said
+
+
+def test_a_release_has_the_bill_of_materials_of_each_image(release, layouts):
+    for program in PROGRAMS:
+        assert (release / f"signalbox-{program}-{VERSION}.spdx.json").read_text() == (layouts / f"{program}.spdx.json").read_text()
+
+
+def test_a_release_says_whom_to_tell_about_a_weakness_and_when_they_answer(release, of_ones_own):
+    text = (release / "SECURITY.md").read_text()
+    assert re.findall("(?m)^Contact: .*$", text) == [f"Contact: <{CONTACT}>"]
+    assert "3 working days" in text and "14 days" in text and "90 days" in text
+    assert "](https://git.example/signalbox/blob/v1.2.3-rc.1/docs/security.md)" in (of_ones_own / "SECURITY.md").read_text()
+
+
+@pytest.mark.parametrize("contact", ["", "us", "security@", "http://git.example/report", "a@b.example c@d.example", "<a@b.example>"])
+def test_a_contact_is_an_address_or_a_form(contact, layouts, tmp_path):
+    assert "--security-contact" in refused(tmp_path / "out", "--layouts", layouts, "--security-contact", contact)
+
+
+def test_there_is_no_release_without_a_contact(layouts, tmp_path):
+    assert "--security-contact" in refused(tmp_path / "out", "--layouts", layouts)
+
+
+def refused(directory, *options, version=VERSION):
+    """Returns why scripts/release writes nothing."""
+    run = subprocess.run([ROOT / "scripts" / "release", version, directory, *options], capture_output=True, text=True, check=False)
+    assert run.returncode == 2 and not directory.exists()
+    return run.stderr
 
 
 def test_alerts_link_to_the_documents(helm, of_ones_own):
@@ -215,17 +284,12 @@ def test_alerts_link_to_the_documents(helm, of_ones_own):
 
 @pytest.mark.parametrize("base", ["docs", "git.example/signalbox", "https://git.example/a b", ""])
 def test_documents_must_be_a_url(base, tmp_path):
-    run = subprocess.run([ROOT / "scripts" / "release", VERSION, tmp_path / "out", "--documents", base],
-                         capture_output=True, text=True, check=False)
-    assert run.returncode == 2 and "--documents" in run.stderr
-    assert not (tmp_path / "out").exists()
+    assert "--documents" in refused(tmp_path / "out", "--security-contact", CONTACT, "--documents", base)
 
 
 @pytest.mark.parametrize("version", ["", "1.2", "v1.2.3", "1.2.3 "])
 def test_an_invalid_version_is_rejected(version, tmp_path):
-    run = subprocess.run([ROOT / "scripts" / "release", version, tmp_path / "out"], capture_output=True, text=True, check=False)
-    assert run.returncode == 2 and "semantic version" in run.stderr
-    assert not (tmp_path / "out").exists()
+    assert "semantic version" in refused(tmp_path / "out", "--security-contact", CONTACT, version=version)
 
 
 @pytest.mark.parametrize("program", ["webhook", "reconciler", "progress"])

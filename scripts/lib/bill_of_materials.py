@@ -1,0 +1,96 @@
+"""Bills of materials of programs in SPDX 2.3. They name the Debian packages whose code is in the programs, as their build recorded it."""
+
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import urllib.parse
+import uuid
+
+from artifacts import ROOT
+
+# The kernel's headers have declarations and no code. Each advisory of the kernel changes their version.
+NO_CODE = {"linux-libc-dev"}
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def libraries_of(program):
+    """Returns the files that the dynamic linker loads for a program, and the linker itself."""
+    # A file whose path is in the binary, without an arrow in ldd's output, is the dynamic linker.
+    return re.findall(r"(?m)^\s+(?:\S+ => )?(/\S+) \(", run("ldd", str(program)))
+
+
+def linked_into(program):
+    """Returns the files outside the project that a program BUILD/bin/NAME was compiled and linked from.
+
+    The linker's map has the archives from which it took code. Ninja has the headers of each object."""
+    build, linked = program.parents[1], program.with_name(f"{program.name}.map")
+    if not linked.is_file():
+        raise SystemExit(f"{program} has no {linked.name} beside it, which the release preset writes")
+    found = {one or other for one, other in re.findall(r"(?m)^(?:LOAD (/\S+\.o)$|(/\S+\.a)\()", linked.read_text())}
+    inputs = set(run("ninja", "-C", str(build), "-t", "inputs", f"bin/{program.name}").split())
+    for name, headers in re.findall(r"(?m)^(\S+): #deps .*\n((?:    .*\n)*)", run("ninja", "-C", str(build), "-t", "deps")):
+        if name in inputs:
+            found.update(headers.split())
+    files = {build.joinpath(path).resolve() for path in found}
+    return {str(path) for path in files if not any(path.is_relative_to(own) for own in (ROOT, build.resolve()))}
+
+
+def packages_of(files):
+    """Returns the Debian packages that own these files, as rows of name, version, architecture, source and its version."""
+    # Debian 12 registers libraries by their paths from before or after /lib became a link to /usr/lib.
+    paths = {path: {path, str(pathlib.Path(path).resolve()), str(pathlib.Path(path).resolve()).removeprefix("/usr")} for path in files}
+    said = subprocess.run(["dpkg-query", "-S", *sorted(set().union(*paths.values()))], capture_output=True, text=True, check=False).stdout
+    owners = {path: owner.split(":")[0] for owner, path in re.findall(r"(?m)^(?!diversion )(\S+): (/.*)$", said)}
+    for path, candidates in paths.items():
+        if not candidates & owners.keys():
+            raise SystemExit(f"{path}: no Debian package owns it")
+    names = sorted(set(owners.values()) - NO_CODE)
+    fields = "${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\n"
+    return sorted({tuple(line.split()) for line in run("dpkg-query", "-W", "-f", fields, *names).splitlines()})
+
+
+def bill_of_materials(name, version, programs, time, with_libraries):
+    """Returns the text of a bill. `programs`: the shipped bytes of each built program. `with_libraries`: shared libraries are shipped,
+    too. Otherwise they are the machine's, and have no version here."""
+    packages, relations = {}, []
+
+    def add(identifier, relation, other, package):
+        packages.setdefault(other, {"SPDXID": other, "downloadLocation": "NOASSERTION", "filesAnalyzed": False, **package})
+        relations.append({"spdxElementId": identifier, "relationshipType": relation, "relatedSpdxElement": other})
+
+    for built, content in programs.items():
+        own = f"SPDXRef-{built.name}"
+        add("SPDXRef-DOCUMENT", "DESCRIBES", own, {"name": built.name, "versionInfo": version, "checksums": [
+            {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()}]})
+        for relation, rows in (("STATIC_LINK", packages_of(linked_into(built))), ("DYNAMIC_LINK", packages_of(libraries_of(built)))):
+            for row in rows:
+                known = relation == "STATIC_LINK" or with_libraries
+                add(own, relation, f"SPDXRef-deb-{re.sub('[^A-Za-z0-9.-]', '-', row[0])}", debian_package(*row) if known else {"name": row[0]})
+    parts = {"packages": list(packages.values()), "relationships": relations}
+    return json.dumps({
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{name}-{version}",
+        "documentNamespace": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(parts))}",
+        "creationInfo": {"created": utc(time), "creators": ["Organization: The authors of Signalbox"]}, **parts}, indent=1) + "\n"
+
+
+def utc(time):
+    return run("date", "--utc", "--date", f"@{time}", "+%Y-%m-%dT%H:%M:%SZ").strip()
+
+
+def debian_package(name, version, arch, source, source_version):
+    """Scanners look up advisories by the source, apt by the name."""
+    return {"name": name, "versionInfo": version, "supplier": "Organization: Debian", "externalRefs": [
+        {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator":
+         f"pkg:deb/debian/{urllib.parse.quote(of)}@{urllib.parse.quote(its)}?arch={kind}&distro=bookworm"}
+        for of, its, kind in ((name, version, arch), (source, source_version, "source"))]}
+
+
+def linked_packages(bill):
+    """Returns the sources of the packages of a bill whose code is shipped, by name and version: {(libssl-dev, 3.0.1): openssl}."""
+    return {(each["name"], each["versionInfo"]): re.search("/([^/@]+)@", each["externalRefs"][1]["referenceLocator"])[1]
+            for each in json.loads(bill)["packages"] if len(each.get("externalRefs", [])) == 2}
