@@ -250,7 +250,7 @@ def test_a_release_has_the_bill_of_materials_of_each_image(release, layouts):
         assert (release / f"signalbox-{program}-{VERSION}.spdx.json").read_text() == (layouts / f"{program}.spdx.json").read_text()
 
 
-def test_a_release_says_whom_to_tell_about_a_weakness_and_when_they_answer(release, of_ones_own):
+def test_a_release_names_the_contact_for_weaknesses_and_the_time_to_answer(release, of_ones_own):
     text = (release / "SECURITY.md").read_text()
     assert re.findall("(?m)^Contact: .*$", text) == [f"Contact: <{CONTACT}>"]
     assert "3 working days" in text and "14 days" in text and "90 days" in text
