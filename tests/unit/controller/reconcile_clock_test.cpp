@@ -1,4 +1,6 @@
 // What ends or deletes a job by the time, and clocks that cannot be relied on.
+#include <algorithm>
+
 #include "life.hpp"
 
 namespace controller {
@@ -78,7 +80,8 @@ TEST_CASE("a limit ends nothing while the clock is uncertain; one event says so"
                 life.server.now += 10s;
             }
             CHECK_FALSE(limit.has_ended(life));
-            CHECK(events_of(life) == std::vector<std::string>{"ClockUncertain"});
+            const auto events = events_of(life);
+            CHECK(std::count(events.begin(), events.end(), "ClockUncertain") == 1);
             life.clock_is_certain = true;
             life.retry_state = life.reconcile().retry_state;
             CHECK(limit.has_ended(life));
