@@ -65,7 +65,7 @@ public:
             const SteadyTime sent = clock_.now();
             auto answer = co_await client_->send(std::move(message), request.max_answer);
             unanswered_ = !answer;
-            note(request.method, request, answer ? &*answer : nullptr, sent);
+            const auto date = note(request.method, request, answer ? &*answer : nullptr, sent);
             if (!answer) co_return answer.error();
             if (answer->status == 401 && !asked_again) {
                 if (has_new_identity(used)) continue;
@@ -74,7 +74,7 @@ public:
             if (answer->status < 200 || answer->status > 299) co_return refused(*answer);
             Response response;
             response.status = answer->status;
-            response.date = parse_http_date(net::header(answer->headers, "Date"));
+            response.date = date;
             response.body = std::move(answer->body);
             co_return std::move(response);
         }
@@ -171,21 +171,21 @@ private:
         return error;
     }
 
-    void note(std::string_view verb, const Request& request, const net::HttpResponse* answer,
-              SteadyTime sent) {
+    // Returns the date of the answer, if it has one.
+    std::optional<api::Time> note(std::string_view verb, const Request& request,
+                                  const net::HttpResponse* answer, SteadyTime sent) {
         if (options_.on_answer)
             options_.on_answer(verb, resource_of(request.target), answer ? answer->status : 0);
-        if (answer && options_.on_dated_answer) note_date(*answer, sent);
-        if (!answer || !options_.on_warning) return;
+        if (!answer) return std::nullopt;
+        const auto date = parse_http_date(net::header(answer->headers, "Date"));
+        if (date && options_.on_dated_answer)
+            options_.on_dated_answer({.date = *date, .sent = sent, .came = clock_.now()});
+        if (!options_.on_warning) return date;
         for (const std::string& text : warnings_of(answer->headers)) {
             if (warned_.size() >= max_remembered_warnings) warned_.clear();
             if (warned_.insert(text).second) options_.on_warning(text);
         }
-    }
-
-    void note_date(const net::HttpResponse& answer, SteadyTime sent) {
-        if (const auto date = parse_http_date(net::header(answer.headers, "Date")))
-            options_.on_dated_answer({.date = *date, .sent = sent, .came = clock_.now()});
+        return date;
     }
 
     std::unique_ptr<net::HttpClient> client_;

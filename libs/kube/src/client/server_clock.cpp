@@ -9,6 +9,13 @@ namespace {
 // ppm).
 constexpr int parts_of_drift = 1000;
 
+// Returns the bounds that hold for both; nullopt if there are none.
+template <class Bounds>
+std::optional<Bounds> common(const Bounds& one, const Bounds& other) {
+    const Bounds both = {.least = std::max(one.least, other.least), .most = std::min(one.most, other.most)};
+    return both.least <= both.most ? std::optional(both) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<api::Time> parse_http_date(std::string_view text) {
@@ -26,10 +33,7 @@ std::optional<api::Time> parse_http_date(std::string_view text) {
 }
 
 ServerClock::Bounds ServerClock::Estimate::bounds() const {
-    if (!former) return latest;
-    const Bounds both = {.least = std::max(latest.least, former->least),
-                         .most = std::min(latest.most, former->most)};
-    return both.least <= both.most ? both : latest;
+    return former ? common(latest, *former).value_or(latest) : latest;
 }
 
 bool ServerClock::Estimate::agrees(const Bounds& with, SteadyTime now) const {
@@ -47,9 +51,8 @@ void ServerClock::Estimate::add(const Bounds& bounds, SteadyTime now) {
         began = now;
         return;
     }
-    const Bounds both = {.least = std::max(latest.least, bounds.least),
-                         .most = std::min(latest.most, bounds.most)};
-    latest = both.least <= both.most ? both : (bounds.most < latest.least ? bounds : latest);
+    const Bounds& earlier = bounds.most < latest.least ? bounds : latest;
+    latest = common(latest, bounds).value_or(earlier);
 }
 
 MicroTime ServerClock::Estimate::at(SteadyTime now) const {
