@@ -42,6 +42,13 @@ def test_workloads_may_be_created_with_the_labels_and_annotations_of_the_runtime
     assert create(thief, obj(kind, NAME[kind], metadata={name: ORDERS[name] for name in ("labels", "annotations")}))
 
 
+@pytest.mark.parametrize("kind", ["JobSet", "PodGroup"])
+def test_workloads_may_be_created_by_an_apply_that_finds_none(thief, kind):
+    """As kube::apply_new() does: no object has that resourceVersion."""
+    path = f"{PATH[kind].format('default')}/{NAME[kind]}?{MANAGER}&dryRun=All"
+    assert thief.request("PATCH", path, obj(kind, NAME[kind], metadata={"resourceVersion": "0"}), "application/apply-patch+yaml")
+
+
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup"])
 @pytest.mark.parametrize("owners", [
     [], [ANOTHER], [{**OWNER, "controller": False}], [{**OWNER, "apiVersion": "example.com/v1"}],
