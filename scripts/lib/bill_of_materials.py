@@ -1,5 +1,6 @@
 """Bills of materials of programs in SPDX 2.3. They name the Debian packages whose code is in the programs, as their build recorded it."""
 
+import functools
 import hashlib
 import json
 import pathlib
@@ -40,18 +41,30 @@ def linked_into(program):
     return {str(path) for path in files if not any(path.is_relative_to(own) for own in (ROOT, build.resolve()))}
 
 
+@functools.cache
+def installed():
+    """Returns the Debian package of each file, as its name, version, architecture, source and the source's version."""
+    fields = "${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\n${db-fsys:Files}\n"
+    owners = {}
+    for line in run("dpkg-query", "-W", "-f", fields).splitlines():
+        if line.startswith(" "):
+            owners[line[1:]] = package
+        elif line:
+            package = tuple(line.split())
+    return owners
+
+
 def packages_of(files):
-    """Returns the Debian packages that own these files, as rows of name, version, architecture, source and its version."""
-    # Debian 12 registers libraries by their paths from before or after /lib became a link to /usr/lib.
-    paths = {path: {path, str(pathlib.Path(path).resolve()), str(pathlib.Path(path).resolve()).removeprefix("/usr")} for path in files}
-    said = subprocess.run(["dpkg-query", "-S", *sorted(set().union(*paths.values()))], capture_output=True, text=True, check=False).stdout
-    owners = {path: owner.split(":")[0] for owner, path in re.findall(r"(?m)^(?!diversion )(\S+): (/.*)$", said)}
-    for path, candidates in paths.items():
-        if not candidates & owners.keys():
-            raise SystemExit(f"{path}: no Debian package owns it")
-    names = sorted(set(owners.values()) - NO_CODE)
-    fields = "${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\n"
-    return sorted({tuple(line.split()) for line in run("dpkg-query", "-W", "-f", fields, *names).splitlines()})
+    """Returns the Debian packages that own these files, in order."""
+    found = set()
+    for file in files:
+        resolved = str(pathlib.Path(file).resolve())
+        # Debian 12 registers libraries by their paths from before or after /lib became a link to /usr/lib.
+        owner = next((installed()[path] for path in (file, resolved, resolved.removeprefix("/usr")) if path in installed()), None)
+        if not owner:
+            raise SystemExit(f"{file}: no Debian package owns it")
+        found.add(owner)
+    return sorted(package for package in found if package[0] not in NO_CODE)
 
 
 def bill_of_materials(name, version, programs, time, with_libraries):
