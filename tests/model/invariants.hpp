@@ -48,6 +48,8 @@ public:
 
     /// Nothing fails, so everything must be done in time as well.
     bool unharmed = false;
+    /// The node's and that of the answers: what is written may be late.
+    bool two_clocks_are_wrong = false;
     std::chrono::milliseconds late_by{0};  ///< how late a write of a dead process may arrive
 
 private:

@@ -84,9 +84,10 @@ std::vector<Scenario> runtimes() {
           {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
           {20s, remove_runtime()},
           {40s, change_job(R"({"spec":{"suspend":false}})")}},
-         // No reconciler read it in time.
+         // No reconciler read it in time, or none noted its digest.
          {resumed_and_running, running, no_runtime,
-          "-Resumed -JobsBuildFailed; no JobSet; no snapshot; 0 active"},
+          "-Resumed -JobsBuildFailed; no JobSet; no snapshot; 0 active",
+          "-Resumed -JobsBuildFailed; no JobSet; snapshot; 0 active"},
          {"JobsCreationSucceeded", "Resumed", "Suspended"}},
         {"the JobSet loses its owner",
          {{1s, make_runtime()},

@@ -231,11 +231,20 @@ kube::Async<kube::Response> Process::send(kube::Request request) {
 
 // As kube::Manager does.
 void Process::note(const api::Result<kube::Response>& answer, kube::SteadyTime sent) {
+    note_lease();
     if (answer && answer->date) clock_.note({.date = *answer->date, .sent = sent, .came = clock_.now()});
+}
+
+// The API server stores the time of each renewal in the Lease. No proxy replaces it.
+void Process::note_lease() {
+    if (renewed_ && clock_.now() < *renewed_ + std::chrono::seconds(5)) return;
+    renewed_ = clock_.now();
+    clock_.note({.date = world_.time.wall_seconds(), .sent = *renewed_, .came = *renewed_});
 }
 
 kube::Async<std::unique_ptr<kube::Watch>> Process::watch(kube::Request request) {
     if (ending_) co_return lost();
+    note_lease();
     clock_.note({.date = world_.date(), .sent = clock_.now(), .came = clock_.now()});
     std::unique_ptr<kube::Watch> opened = std::make_unique<OpenWatch>(world_, *this, request);
     co_return std::move(opened);

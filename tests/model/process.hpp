@@ -94,6 +94,7 @@ public:
 private:
     void follow(kube::Resource resource, const std::vector<kube::Partition>& partitions);
     void note(const api::Result<kube::Response>& answer, kube::SteadyTime sent);
+    void note_lease();
     void elect();
     bool leading() const { return !elector_ || elector_->leading(); }
 
@@ -106,6 +107,7 @@ private:
     boost::asio::io_context context_{1};
     ProcessClock own_clock_;
     kube::ServerClock clock_{own_clock_};
+    std::optional<kube::SteadyTime> renewed_ = {};
     net::Log log_;
     net::Metrics metrics_;
     kube::LeaderOnly leader_only_;

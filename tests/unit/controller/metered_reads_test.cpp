@@ -69,7 +69,7 @@ TEST_CASE("what no reconcile may hold is an error, and not asked for again") {
     CHECK(server.requests.back().max_answer == MeteredReads::most);
 }
 
-TEST_CASE("the time is no later than the answers allow, and uncertain if one had no date") {
+TEST_CASE("the time is no later than the answers allow, and uncertain if one had none, or an earlier one") {
     AnsweringServer server;
     server.bodies = {{"/a", "a"}};
     kube::ServerTime clock = noon;
@@ -89,7 +89,11 @@ TEST_CASE("the time is no later than the answers allow, and uncertain if one had
     clock.is_certain = false;
     CHECK_FALSE(reads.time().is_certain);
     clock.is_certain = true;
-    server.date.reset();
-    outcome(reads, "/a");
-    CHECK_FALSE(reads.time().is_certain);
+    for (const auto& date : {std::optional<api::Time>(), std::optional<api::Time>(noon)}) {
+        MeteredReads others(server, 1'000, [&] { return clock; });
+        server.date = date;
+        outcome(others, "/a");
+        CHECK_FALSE(others.time().is_certain);
+        CHECK(others.time().now == clock.now);
+    }
 }

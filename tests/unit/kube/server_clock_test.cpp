@@ -135,14 +135,33 @@ TEST_CASE("while two clocks contradict each other, this node's decides about the
         CHECK(cluster.late() >= 0);
         CHECK(cluster.late() <= 1);
     }
-    SECTION("and lies on neither side of both") {
+    SECTION("and if it is wrong as well, the later one counts, until an answer agrees with the former") {
         Cluster cluster(24h);
         cluster.ask_for(60s);
-        cluster.ask(1h);
-        CHECK(cluster.late() >= -3600);
         cluster.ask(-1h);
+        CHECK(cluster.late() <= 1);
+        cluster.ask(1h);
+        CHECK(cluster.late() <= 1 - 3600);
+        cluster.ask();
         CHECK(cluster.late() >= 0);
+        CHECK(cluster.late() <= 1);
     }
+}
+
+TEST_CASE("while answers contradict each other in turns, this node's clock decides between all of them",
+          "[kube]") {
+    Cluster cluster;
+    cluster.ask(-30h);
+    for (int i = 0; i < 3; ++i) {
+        cluster.ask();
+        CHECK(cluster.late() <= 1);
+        cluster.ask(-30h);
+        CHECK(cluster.late() <= 1);
+    }
+    CHECK_FALSE(cluster.clock.is_certain());
+    cluster.ask_for(250s);
+    CHECK(cluster.clock.is_certain());
+    CHECK(cluster.late() <= 1);
 }
 
 TEST_CASE("clocks of several API servers may differ by two seconds: the earliest counts", "[kube]") {

@@ -48,16 +48,18 @@ kube::Async<kube::Response> MeteredReads::read(kube::Request request) {
     co_return std::move(*answer);
 }
 
+// A date is cut to the second.
 void MeteredReads::compare(const std::optional<api::Time>& date) {
-    if (!date)
-        lacks_date_ = true;
+    const auto ahead = date ? now_().now - *date : std::chrono::seconds(0);
+    if (!date || ahead > kube::ServerClock::tolerated + std::chrono::seconds(1))
+        is_contradicted_ = true;
     else
-        ahead_ = std::max(ahead_, now_().now - *date);
+        ahead_ = std::max(ahead_, ahead);
 }
 
 kube::ServerTime MeteredReads::time() const {
     const kube::ServerTime clock = now_();
-    return {clock.now - ahead_, clock.is_certain && !lacks_date_};
+    return {clock.now - ahead_, clock.is_certain && !is_contradicted_};
 }
 
 }  // namespace controller

@@ -33,8 +33,9 @@ public:
     /// Returns the sum in bytes. Of an object that was read twice the larger answer counts.
     std::size_t weight() const { return weight_; }
 
-    /// Returns the latest time that the clock and each response allow: a server that dated its response
-    /// earlier than the clock showed may be the one that is right. Uncertain if a response had no date.
+    /// Returns the latest time that the clock and each response allow: of servers whose clocks differ by
+    /// what is tolerated, the earliest counts. Uncertain if a response had no date or an earlier one: such a
+    /// date says nothing about the time.
     kube::ServerTime time() const;
 
 private:
@@ -45,8 +46,8 @@ private:
     kube::ApiServer& server_;
     const std::size_t allowed_;
     const Now now_;
-    std::chrono::seconds ahead_{0};  // of the clock, compared with the earliest date
-    bool lacks_date_ = false;
+    std::chrono::seconds ahead_{0};  // of the clock, compared with the earliest date that agrees
+    bool is_contradicted_ = false;
     std::size_t weight_ = 0;
     std::map<std::string, std::size_t> weights_ = {};  // by target
 };

@@ -72,31 +72,37 @@ void ServerClock::note(const DatedAnswer& answer) {
     }
     if (clock_->agrees(bounds, came)) {
         clock_->add(bounds, came);
-        other_.reset();
+        other_since_.reset();
+        if (is_certain()) other_.reset();
         return;
     }
     contradicted_ = came;
-    if (!other_ || !other_->agrees(bounds, came)) {
+    const bool is_known = other_ && other_->agrees(bounds, came);
+    if (is_known)
+        other_->add(bounds, came);
+    else
         other_ = alone;
-        other_since_ = came;
-        return;
-    }
-    other_->add(bounds, came);
-    if (came < other_since_ + settled_after) return;
+    if (!is_known || !other_since_) other_since_ = came;
+    if (came < *other_since_ + settled_after) return;
     clock_ = std::exchange(other_, std::nullopt);
+    other_since_.reset();
     contradicted_.reset();
 }
 
 bool ServerClock::is_certain() const {
-    return clock_ && !other_ && (!contradicted_ || now() >= *contradicted_ + settled_after);
+    return clock_ && !other_since_ && (!contradicted_ || now() >= *contradicted_ + settled_after);
 }
 
 MicroTime ServerClock::wall() const {
     if (!clock_) return own_.wall();
     const MicroTime known = clock_->at(now());
-    if (!other_) return known;
+    if (!other_ || is_certain()) return known;
     const MicroTime stated = other_->at(now());
-    return std::clamp(own_.wall(), std::min(known, stated), std::max(known, stated));
+    const auto is_own = [own = own_.wall()](MicroTime time) {
+        return own <= time + tolerated && time <= own + tolerated;
+    };
+    if (is_own(known) || is_own(stated)) return is_own(known) ? known : stated;
+    return other_since_ ? std::max(known, stated) : known;
 }
 
 }  // namespace kube

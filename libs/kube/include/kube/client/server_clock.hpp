@@ -1,5 +1,4 @@
 #pragma once
-#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -39,8 +38,9 @@ public:
 
     SteadyTime now() const override { return own_.now(); }
     /// Returns the earliest time that the API server's clock can show now, by the last answers. While it is
-    /// uncertain: the middle one of the former clock, the new one and this node's. Before the first answer:
-    /// this node's.
+    /// uncertain, that of the former and the new clock with which this node's agrees. If it agrees with
+    /// neither: the former one, or the later one if all answers since contradict it, because limits that
+    /// count from a time that was written now must not end a job early. Before the first answer: this node's.
     MicroTime wall() const override;
     net::Task<> sleep_until(SteadyTime when) override { return own_.sleep_until(when); }
     double jitter() override { return own_.jitter(); }
@@ -73,8 +73,8 @@ private:
 
     Clock& own_;
     std::optional<Estimate> clock_ = {};
-    std::optional<Estimate> other_ = {};  // that contradicts `clock_`
-    SteadyTime other_since_ = {};
+    std::optional<Estimate> other_ = {};          // that contradicts `clock_`
+    std::optional<SteadyTime> other_since_ = {};  // if all answers since then agreed with `other_`
     std::optional<SteadyTime> contradicted_ = {};
 };
 
