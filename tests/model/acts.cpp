@@ -237,6 +237,7 @@ Action forge_snapshots() {
             world.as_user(kube::remove(config_maps, key, kube::Propagation::background));
             world.as_user(kube::create(config_maps, map));
         };
+        world.invariants.tenant_replaces_snapshots = true;
         const auto changed = world.api.changed;
         world.api.changed = [&world, key, forge, changed](const Kind& kind, const api::ObjectKey& which,
                                                           const Json& before, const Json& after) {

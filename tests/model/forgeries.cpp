@@ -7,6 +7,9 @@ namespace model {
 using namespace ends;
 
 std::vector<Scenario> forgeries() {
+    // A reconciler was stopped after it had removed a forged snapshot of a job whose JobSet existed.
+    const char* const unsaved = "+JobsCreationSucceeded; running; no snapshot; 1 active";
+    const char* const resumed_unsaved = "-Resumed +JobsCreationSucceeded; running; no snapshot; 1 active";
     const char* const another_runtime = R"({"spec":{"mlPolicy":{"numNodes":5}}})";
     return {
         {"a tenant replaces every snapshot of a suspended job, then resumes it",
@@ -15,7 +18,7 @@ std::vector<Scenario> forgeries() {
           {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
           {30s, change_job(R"({"spec":{"suspend":false}})")}},
          // A reconciler that was down never saw it suspended.
-         {resumed_and_running, running},
+         {resumed_and_running, running, resumed_unsaved, unsaved},
          {"JobsCreationSucceeded", "Resumed", "Suspended"},
          600s,
          image_is("first")},
@@ -26,7 +29,7 @@ std::vector<Scenario> forgeries() {
           {20s, change_runtime(another_runtime)},
           {30s, change_job(R"({"spec":{"suspend":false}})")},
           {90s, change_runtime(R"({"spec":{"mlPolicy":{"numNodes":1}}})")}},
-         {resumed_and_running, running,
+         {resumed_and_running, running, resumed_unsaved, unsaved,
           // A reconciler that was down made its first JobSet of the other runtime.
           "-Resumed -JobsBuildFailed; suspended; snapshot; 0 active"},
          {"JobsBuildFailed", "JobsCreationSucceeded", "Resumed", "Suspended"},
@@ -37,7 +40,7 @@ std::vector<Scenario> forgeries() {
           {1500ms, forge_snapshots()},
           {2s, make_job(with(pods_that("never")))},
           {30s, remove_job_set("Background")}},
-         {running},
+         {running, unsaved},
          {"JobSetRecreated", "JobsCreationSucceeded"},
          600s,
          image_is("first")},
@@ -49,7 +52,7 @@ std::vector<Scenario> forgeries() {
           {30s, remove_job_set("Background")}},
          {"-JobsBuildFailed; no JobSet; snapshot; 0 active",
           // Its JobSet was made afterwards.
-          running},
+          running, unsaved},
          {"JobsBuildFailed", "JobsCreationSucceeded"},
          600s,
          where_made(image_is("first"))},

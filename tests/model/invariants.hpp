@@ -50,6 +50,7 @@ public:
     bool unharmed = false;
     /// The node's and that of the answers: what is written may be late.
     bool two_clocks_are_wrong = false;
+    bool tenant_replaces_snapshots = false;
     std::chrono::milliseconds late_by{0};  ///< how late a write of a dead process may arrive
 
 private:

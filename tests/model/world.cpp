@@ -277,7 +277,7 @@ api::Time World::date() const {
 void World::falsify_dates(std::chrono::seconds by, std::chrono::milliseconds duration) {
     dates_wrong_by_ = by;
     dates_wrong_until_ = time.now() + duration;
-    invariants.two_clocks_are_wrong = by > 0s && fault.clock_skew != 0s;
+    invariants.two_clocks_are_wrong |= by > 0s && fault.clock_skew != 0s;
     note("dates of answers are wrong by " + std::to_string(by.count()) + " s");
 }
 
