@@ -5,7 +5,7 @@
 
 #include "api/error.hpp"
 #include "api/time.hpp"
-#include "net/tls/tls.hpp"
+#include "net/tls/identity.hpp"
 
 namespace net {
 

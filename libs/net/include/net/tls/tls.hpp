@@ -7,15 +7,9 @@
 #include "api/time.hpp"
 #include "net/process/async.hpp"
 #include "net/process/log.hpp"
+#include "net/tls/identity.hpp"
 
 namespace net {
-
-/// PEM texts of a server's certificate chain (leaf first) and key.
-struct TlsIdentity {
-    std::string cert_pem = {};
-    std::string key_pem = {};
-    std::string client_ca_pem = {};  ///< not empty: clients need a certificate of one of these CAs
-};
 
 /// The TLS settings of a server: TLS 1.3 or 1.2, AEAD suites only, ALPN http/1.1; no renegotiation,
 /// compression or resumption. Servers on several threads may share it. Thread rule: any thread.
