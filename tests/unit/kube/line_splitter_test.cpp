@@ -82,3 +82,20 @@ TEST_CASE("the output of a program is shown as it comes, in parts that are no lo
     CHECK(lines_of(splitter) == Parts{"c"});
     CHECK_FALSE(splitter.is_too_long());
 }
+
+TEST_CASE("the parts of a program's output do not depend on how it comes", "[kube]") {
+    constexpr std::size_t most = kube::LineSplitter::longest_output;
+    // A character of two bytes on the border of two parts.
+    const std::string stream = std::string(most - 1, 'b') + "\xc3\xa4" + "c\n";
+    const std::vector<std::string> want = {std::string(most - 1, 'b'), "\r\xc3\xa4" "c"};
+    for (std::size_t cut = most - 2; cut <= stream.size(); ++cut) {
+        INFO(cut);
+        kube::LineSplitter splitter(kube::Lines::output);
+        std::vector<std::string> parts;
+        for (const std::string& piece : {stream.substr(0, cut), stream.substr(cut)}) {
+            splitter.feed(piece);
+            for (auto& part : lines_of(splitter)) parts.push_back(part);
+        }
+        CHECK(parts == want);
+    }
+}

@@ -64,6 +64,33 @@ TEST_CASE("a watch that is refused repeatedly lists again, after connection erro
     CHECK(story.machine.synced());
 }
 
+TEST_CASE("a watch that sends what no watch sends resumes, and lists again at last", "[kube]") {
+    Story story;
+    story.settle();
+    story.reopen("9");
+    const auto send = [&](bool too_long) {
+        if (!too_long) return story.refused("garbage");
+        // The line is cut before it is complete, however long the watch has lived.
+        story.now += 300s;
+        story.failed({.code = Errc::too_large, .message = "a line of the watch is longer than 2 MiB"});
+    };
+    for (const bool too_long : {false, true}) {
+        DYNAMIC_SECTION((too_long ? "a line without an end" : "garbage")) {
+            for (int i = 0; i < 3; ++i) {
+                send(too_long);
+                CHECK(story.machine.error());
+                CHECK(story.next() == "pause " + std::to_string(500 << i));
+                CHECK(story.next() == "watch " + watching_from("9"));
+                story.machine.opened(story.sink);
+            }
+            send(too_long);
+            CHECK(story.next().starts_with("pause "));
+            CHECK(story.next() == "watch " + streaming);
+            CHECK(story.machine.synced());
+        }
+    }
+}
+
 TEST_CASE("a server that answers again gets a request soon", "[kube]") {
     Story story;
     story.settle();

@@ -210,6 +210,20 @@ TEST_CASE("bytes that are not HTTP are an error", "[net]") {
     }
 }
 
+TEST_CASE("a part of an answer that never ends is an error, and takes no memory", "[net]") {
+    const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const std::string megabyte(1024 * 1024, 'x');
+    for (const std::string& answer :
+         {"HTTP/1.1 200 " + megabyte, "HTTP/1.1 200 OK\r\nX: " + megabyte, chunked + "1;" + megabyte,
+          chunked + "1\r\na\r\n0\r\nX: " + megabyte, chunked + "0\r\n" + megabyte}) {
+        INFO(answer.substr(0, 80));
+        Client client({.script = always(answer)});
+        const auto response = client.send({});
+        REQUIRE_FALSE(response.has_value());
+        CHECK(response.error().message.find("the answer is not well-formed HTTP/1.1") != std::string::npos);
+    }
+}
+
 TEST_CASE("a request that would break the framing is not sent", "[net]") {
     Client client({.script = always(ok)});
     CHECK(client.send({.headers = {{"Authorization", "Bearer a\r\nX: y"}}}).error().message.find("Bearer") ==

@@ -146,3 +146,20 @@ TEST_CASE("broken members of the Secret are created again, and a CA with its key
     CHECK(net::certificate_fields(made->identity.cert_pem)->dns_names == others.dns_names);
     CHECK(made->authorities.front().cert_pem == authorities(good).front());
 }
+
+TEST_CASE("of a Secret with very many CAs the first eight are read", "[progress-certificate]") {
+    Json secret = Json::object();
+    look(secret, start);
+    std::string bundle, keys;
+    for (int i = 0; i < 12; ++i) {
+        const net::Authority authority = net::make_authority(
+            std::to_string(i), {.not_before = start, .not_after = start + 10 * year, .dns_names = {}});
+        bundle += authority.cert_pem;
+        keys += authority.key_pem;
+    }
+    set_member(secret, "ca.crt", member_of(secret, "ca.crt") + bundle);
+    set_member(secret, "ca.key", member_of(secret, "ca.key") + keys);
+    const ProgressCertificate read = webhook::read_progress_certificate(secret, wishes, start + 1h);
+    CHECK(read.authorities.size() == ProgressCertificate::most_authorities);
+    CHECK(read.identity.cert_pem == member_of(secret, "tls.crt"));
+}

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "api/text.hpp"
 #include "text/duration.hpp"
 #include "timeline/model.hpp"
 
@@ -17,13 +18,16 @@ constexpr int bar_width = picture_width - margin - bar_left;
 std::string escaped(std::string_view text) {
     std::string out;
     const Text shown(text);
-    for (const char c : shown.str()) {
-        switch (c) {
+    for (std::string_view rest = shown.str(); !rest.empty();) {
+        switch (const char32_t c = api::take_character(rest)) {
             case '<': out += "&lt;"; break;
             case '>': out += "&gt;"; break;
             case '&': out += "&amp;"; break;
             case '"': out += "&quot;"; break;
-            default: out += c;
+            // XML has no such characters (XML 1.0, 2.2).
+            case 0xFFFE:
+            case 0xFFFF: out += "\uFFFD"; break;
+            default: api::append_character(out, c);
         }
     }
     return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "certificate/backdated.hpp"
 #include "certificate/shared_secret.hpp"
@@ -13,7 +14,7 @@ namespace {
 std::vector<std::string> split_keys(std::string_view text) {
     constexpr std::string_view end = "PRIVATE KEY-----\n";
     std::vector<std::string> keys;
-    while (!text.empty()) {
+    while (keys.size() < ProgressCertificate::most_authorities) {
         // A PEM block's second line of hyphens: its end.
         const auto first = text.find(end);
         const auto second = first == text.npos ? text.npos : text.find(end, first + end.size());
@@ -37,7 +38,8 @@ std::vector<net::Authority> read_authorities(const api::Json& secret, api::Time 
     const auto certificates = net::split_certificates(member_of(secret, "ca.crt"));
     if (!certificates) return found;
     const auto keys = split_keys(member_of(secret, "ca.key"));
-    for (const std::string& certificate : *certificates) {
+    const std::size_t count = std::min(certificates->size(), ProgressCertificate::most_authorities);
+    for (const std::string& certificate : std::span(*certificates).first(count)) {
         const auto facts = net::certificate_fields(certificate);
         const auto key = std::ranges::find_if(
             keys, [&](const std::string& each) { return net::is_key_of(each, certificate); });

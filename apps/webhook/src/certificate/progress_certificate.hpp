@@ -26,13 +26,16 @@ struct ProgressCertificate {
     static constexpr std::chrono::hours joins_before_end{365 * 24};
     /// A new CA issues certificates only after it has been trusted for this time.
     static constexpr std::chrono::hours trusted_before_use{90 * 24};
+    /// Two are regular. A Secret with more is not of this program.
+    static constexpr std::size_t most_authorities = 8;
 
     net::TlsIdentity identity = {};                ///< empty: no valid one
     std::vector<net::Authority> authorities = {};  ///< the oldest first
     api::Time not_after = {};                      ///< of the certificate
 };
 
-/// Reads tls.crt, tls.key, ca.crt and ca.key (the keys of the CAs) of a Secret. Omits CAs that are broken,
+/// Reads tls.crt, tls.key, ca.crt and ca.key (the keys of the CAs) of a Secret. Looks at the first
+/// `most_authorities` CAs and keys. Omits CAs that are broken,
 /// expired, or without their key, and a certificate that is broken, expired, for other names or of another
 /// CA.
 ProgressCertificate read_progress_certificate(const api::Json& secret,

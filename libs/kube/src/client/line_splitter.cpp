@@ -19,7 +19,8 @@ std::optional<std::string> LineSplitter::next_of_output() {
         const auto end = buffer_.find_first_of("\r\n", scanned_);
         const std::size_t most = start_ + longest_output;
         const bool is_whole = end != std::string::npos && end <= most;
-        if (!is_whole && buffer_.size() < most) {
+        // The byte behind a part decides whether the part ends in the middle of a character.
+        if (!is_whole && buffer_.size() <= most) {
             scanned_ = buffer_.size();
             return std::nullopt;
         }

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
+
+#include "api/text.hpp"
 
 namespace kube {
 namespace {
 
 constexpr std::string_view namespace_terminating = "NamespaceTerminating";
 constexpr std::string_view version_too_large = "ResourceVersionTooLarge";
+// Each one is looked up in the message.
+constexpr std::size_t max_causes = 100;
 
 api::Errc code_for(int status) {
     using enum api::Errc;
@@ -25,17 +30,21 @@ api::Errc code_for(int status) {
     return status >= 400 ? invalid : internal;
 }
 
-// Returns the server's message with the causes that it does not contain.
+// Returns the server's message with the first causes that it does not contain.
 std::string message_of(const api::Json& status) {
-    std::string message(status["message"].as_string());
-    for (const api::Json& cause : status["details"]["causes"].items()) {
+    std::string message = api::cut_bytes(status["message"].as_string(), max_status_message);
+    const auto& causes = status["details"]["causes"].items();
+    for (const api::Json& cause : std::span(causes).first(std::min(causes.size(), max_causes))) {
         std::string text(cause["field"].as_string());
         if (!text.empty()) text += ": ";
         const std::string_view what = cause["message"].as_string();
         if (what.empty() || message.find(what) != std::string::npos) continue;
         if (!message.empty()) message += "; ";
         message.append(text).append(what);
+        if (message.size() > max_status_message) break;
     }
+    if (causes.size() > max_causes)
+        message += "; and " + std::to_string(causes.size() - max_causes) + " more causes";
     return message;
 }
 
@@ -115,8 +124,8 @@ std::optional<std::string> take_quoted(std::string_view& text) {
 api::Error error_from_status(const api::Json& status) {
     const int http = static_cast<int>(std::clamp<std::int64_t>(status["code"].int_or(0), 0, 999));
     api::Error error = {.code = code_for(http),
-                        .message = message_of(status),
-                        .reason = reason_of(status),
+                        .message = api::cut_bytes(message_of(status), max_status_message),
+                        .reason = api::cut_bytes(reason_of(status), max_status_message),
                         .http_status = http};
     if (error.reason == "Expired" || error.reason == "Gone") error.code = api::Errc::gone;
     if (http == 422 && blames_resource_version(status)) error.code = api::Errc::conflict;

@@ -151,6 +151,8 @@ void WatchMachine::failed(SteadyTime now, const api::Error& error) {
     // A server that responds again may have restarted: count its errors from the first one.
     const bool unreachable = is_unreachable(error);
     if (std::exchange(unreachable_, unreachable) && !unreachable) failures_ = 0;
+    // What the server sends is no watch, as in line(): the next time it may send the same.
+    if (open_ && phase_ == Phase::watch && error.code == api::Errc::too_large) return refused(error);
     if (open_) return stream_broke(now, &error);
     if (phase_ == Phase::stream && error.code == api::Errc::invalid) {
         // The server does not support sendInitialEvents: it is older than 1.32, or the feature is off.

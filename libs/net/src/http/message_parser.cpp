@@ -183,7 +183,11 @@ std::size_t ResponseParser::feed(std::string_view bytes) {
             return used;
         }
         const bool interim = impl_->parser->is_done() && impl_->parser->status() / 100 == 1;
-        if (!interim) return used;
+        if (!interim) {
+            // Beast limits a header only: neither the line before a chunk, nor the fields behind the last one.
+            impl_->failed = !impl_->parser->is_done() && bytes.size() - used > max_response_header;
+            return used;
+        }
         if (impl_->parser->status() == 101) impl_->failed = true;  // no request asks for another protocol
         impl_->begin();
         if (impl_->failed || used == bytes.size()) return used;

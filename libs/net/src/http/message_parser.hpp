@@ -54,7 +54,8 @@ public:
     ResponseParser(HttpResponse& response, bool without_body);
     ~ResponseParser();
 
-    /// As RequestParser::feed(). Appends the body to `response.body`.
+    /// As RequestParser::feed(). Appends the body to `response.body`. Fails if the rest gets longer than a
+    /// header may be.
     std::size_t feed(std::string_view bytes);
     /// The connection ended properly. Returns false if the response is incomplete.
     bool feed_eof();

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,10 +9,13 @@
 
 namespace kube {
 
+/// Whatever a server sends, logs, events and conditions get no more of it.
+inline constexpr std::size_t max_status_message = 32 * 1024;
+
 /// Returns the error of a response that is not 2xx. `message` is the server's own, with the causes that it
 /// does not contain. `reason` is that of the Status, unless a cause decides more: NamespaceTerminating (403)
 /// and ResourceVersionTooLarge (504). A body that is no Status, such as a proxy's page, is quoted up to 512
-/// bytes.
+/// bytes. No message is longer than max_status_message.
 api::Error error_from(const net::HttpResponse& response);
 
 /// The same for the Status object in the ERROR event of a watch.
