@@ -1,4 +1,5 @@
-// The PEM text of a Secret: a certificate with its chain, CAs, a key, in any order. It is read as each of these.
+// The PEM text of a Secret: a certificate with its chain, CAs, a key, in any order. It is read as each of
+// these.
 #include <openssl/err.h>
 
 #include "cost.hpp"

@@ -4,8 +4,8 @@
 #include <random>
 #include <string_view>
 
-/// Cuts a stream into pieces as a network may: from single bytes to 64 KiB, each order of magnitude as likely.
-/// The seed decides the cuts. Long streams have few small pieces, so that none takes seconds.
+/// Cuts a stream into pieces as a network may: from single bytes to 64 KiB, each order of magnitude as
+/// likely. The seed decides the cuts. Long streams have few small pieces, so that none takes seconds.
 class Pieces {
 public:
     Pieces(std::string_view stream, unsigned seed)

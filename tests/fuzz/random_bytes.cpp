@@ -26,7 +26,8 @@
 
 extern "C" {
 std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
-std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed);
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned seed);
 // AddressSanitizer defines it.
 void __sanitizer_set_death_callback(void (*)()) __attribute__((weak));
 }
@@ -63,9 +64,7 @@ void on_abort(int) {
     std::_Exit(1);
 }
 
-void run(const Target& target) {
-    target.run(input.data(), input.size());
-}
+void run(const Target& target) { target.run(input.data(), input.size()); }
 
 std::vector<std::vector<std::uint8_t>> corpus_of(const std::filesystem::path& folder) {
     std::vector<std::filesystem::path> files(std::filesystem::directory_iterator(folder), {});
@@ -106,8 +105,8 @@ std::uint64_t run_for(const Target& target, const std::filesystem::path& folder,
 std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size) {
     constexpr std::string_view telling = "\"\\{}[]:,<>&;%\r\n\t -+0\x1b\x7f\x80\xc2\xe2\xff";
     const auto any = [&]() -> std::uint8_t {
-        return static_cast<std::uint8_t>(random_numbers() % 2 == 0 ? telling[random_numbers() % telling.size()]
-                                                                  : random_numbers() >> 8);
+        return static_cast<std::uint8_t>(
+            random_numbers() % 2 == 0 ? telling[random_numbers() % telling.size()] : random_numbers() >> 8);
     };
     const std::size_t at = size == 0 ? 0 : random_numbers() % size;
     const std::size_t length = size == 0 ? 0 : std::min<std::size_t>(size - at, 1 + random_numbers() % 16);

@@ -29,7 +29,8 @@ Read read_pieces(std::string_view stream, Pieces pieces, bool without_body) {
         given += piece.size();
         waiting += piece;
         waiting.erase(0, parser.feed(waiting));
-        if (!parser.failed() && !parser.done()) read.most_waiting = std::max(read.most_waiting, waiting.size());
+        if (!parser.failed() && !parser.done())
+            read.most_waiting = std::max(read.most_waiting, waiting.size());
     }
     read.failed = parser.failed();
     read.complete = !read.failed && (parser.done() || parser.feed_eof());

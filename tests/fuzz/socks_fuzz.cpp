@@ -35,7 +35,8 @@ bool talk(std::string_view answers, const SocksProxy& proxy) {
     if (*wants_login) {
         const auto verdict = take(answers, socks::choice_size);
         if (!verdict) return false;
-        if (const auto good = socks::check_login(*verdict); !good) return check_error(good.error().message), false;
+        if (const auto good = socks::check_login(*verdict); !good)
+            return check_error(good.error().message), false;
     }
     const auto reply = take(answers, socks::reply_size);
     if (!reply) return false;

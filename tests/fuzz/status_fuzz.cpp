@@ -44,7 +44,7 @@ void check_error(const api::Error& error) {
     const auto permission = kube::missing_permission(error);
     MUST_HOLD(permission.has_value() == kube::is_missing_permission(error));
     MUST_HOLD(!permission || error.code == api::Errc::forbidden);
-    // An outcome that nobody knows must not look final.
+    // An unknown outcome must not look final.
     MUST_HOLD(error.http_status < 500 || error.code == api::Errc::gone || kube::is_transient(error));
     (void)kube::is_too_large_resource_version(error);
     (void)kube::is_namespace_terminating(error);

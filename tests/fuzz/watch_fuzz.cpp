@@ -8,8 +8,8 @@
 
 namespace {
 
-using kube::LineSplitter;
 using kube::Lines;
+using kube::LineSplitter;
 
 struct Split {
     std::vector<std::string> lines = {};

@@ -9,8 +9,8 @@ namespace {
 
 // XML 1.0, 2.2.
 bool is_xml_character(char32_t c) {
-    return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c <= 0xD7FF) || (c >= 0xE000 && c <= 0xFFFD) ||
-           (c >= 0x10000 && c <= 0x10FFFF);
+    return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c <= 0xD7FF) ||
+           (c >= 0xE000 && c <= 0xFFFD) || (c >= 0x10000 && c <= 0x10FFFF);
 }
 
 bool is_name(std::string_view name) {
@@ -63,7 +63,8 @@ std::string broken_xml(std::string_view text) {
         const std::size_t begin = std::min(text.find('<'), text.size());
         const std::string_view content = text.substr(0, begin);
         if (!is_content(content)) return "a broken reference in " + std::string(content);
-        if (open.empty() && content.find_first_not_of('\n') != content.npos) return "text outside of the root";
+        if (open.empty() && content.find_first_not_of('\n') != content.npos)
+            return "text outside of the root";
         text.remove_prefix(begin);
         if (text.empty()) break;
         const std::size_t end = text.find('>');
@@ -80,7 +81,8 @@ std::string broken_xml(std::string_view text) {
         const bool is_empty = tag.ends_with('/');
         if (is_empty) tag.remove_suffix(1);
         const std::string_view name = tag.substr(0, tag.find(' '));
-        if (!is_name(name) || !are_attributes(tag.substr(name.size()))) return "a broken tag: " + std::string(tag);
+        if (!is_name(name) || !are_attributes(tag.substr(name.size())))
+            return "a broken tag: " + std::string(tag);
         if (!is_empty) open.push_back(name);
     }
     if (!open.empty()) return "not closed: " + std::string(open.back());

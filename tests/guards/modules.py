@@ -21,7 +21,7 @@ RULES = [
     ("RapidJSON", r'#include\s*[<"]rapidjson', ("libs/api/src",)),
     ("yaml-cpp", r'#include\s*[<"]yaml-cpp', ("libs/api/src",)),
     ("Beast", r'#include\s*<boost/beast|boost::beast', ("libs/net/src", "tests/unit/net", "bench")),
-    ("OpenSSL", r'#include\s*<openssl', ("libs/net/src", "tests/unit/net", "tests/unit/support", "bench")),
+    ("OpenSSL", r'#include\s*<openssl', ("libs/net/src", "tests/unit/net", "tests/unit/support", "tests/fuzz", "bench")),
     ("Asio", r'boost/asio|boost::asio|\basio::', ("libs/net", "libs/kube", "libs/offline", "libs/progress", "libs/controller", "libs/admission", "apps", "tests", "bench")),
     ("a clock", r'_clock::now\(|::now\(\)|\btime\(nullptr\)', ("libs/net", "libs/kube", "apps", "tests", "bench")),
     ("a stream to the terminal", r'std::(cout|cerr|clog)\b', ("libs/net/src", "apps", "tests", "bench")),

@@ -422,9 +422,10 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
                  " although its TrainJob says otherwise");
     const auto job = train_job_of(life->first);
     if (!before.is_null() || !job) return;
-    // The next reconcile needs the runtime that it runs with. The garbage collector may be deleting both. What
-    // a tenant has put there, another reconciler may just be replacing.
-    if (!job->meta.deletion && !(tenant_replaces_snapshots && !unharmed) && !api_.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}))
+    // The next reconcile needs the runtime that it runs with. The garbage collector may be deleting both.
+    // What a tenant has put there, another reconciler may just be replacing.
+    if (!job->meta.deletion && !(tenant_replaces_snapshots && !unharmed) &&
+        !api_.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}))
         complain("JobSet " + text(key) + " was created without a snapshot");
 }
 

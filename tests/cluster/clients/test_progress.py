@@ -26,6 +26,7 @@ for state.global_step in range(1, 5):
     callback.on_step_end(None, state, None)
 callback.on_train_end(None, state, None)
 """
+LONG = ".".join(["a" * 60] * 3)
 
 
 def test_the_guide_s_script_reports_with_what_a_pod_is_given(server, rest, pod, training, tmp_path):
@@ -98,3 +99,33 @@ def test_pods_of_another_train_job_or_of_none_may_not_report(rest, pod, training
         assert training.report(token, job=job) == 403
     assert training.progress()["progressPercentage"] == 42
     assert "trainerStatus" not in rest.get("trainjobs", "other").get("status", {})
+
+
+def test_a_train_job_as_large_as_etcd_stores_holds_up_no_report_but_its_own(server, rest, training):
+    """While a report waited, the server would not renew its Lease, and no job of the cluster would reach its progress deadline."""
+    token = training.token()
+    assert training.report(token, 1) == 200
+    wait_for("the report", lambda: training.progress().get("progressPercentage") == 1)
+    path = rest.path("trainjobs", "training")
+    finalizers = []
+    try:
+        # Of all metadata, the size of finalizers alone has no limit.
+        for count, prefix in ((500, LONG), (50, LONG), (5, LONG), (1, "a.example")):
+            while grow(rest, path, more := [*finalizers, *(f"{prefix}/{len(finalizers) + i:060}" for i in range(count))]):
+                finalizers = more
+        refused = server.metric("signalbox_progress_writes_total", 'outcome="unavailable"')
+        assert training.report(token, 2, metrics=[{"name": f"metric-{i}", "value": "0." + "1" * 60} for i in range(20)]) == 200
+        wait_for("three tries", lambda: server.metric("signalbox_progress_writes_total", 'outcome="unavailable"') >= refused + 3)
+        wait_for("it to count for its job alone", lambda: server.metric("signalbox_progress_write_lag_seconds") == 0)
+        assert training.progress()["progressPercentage"] == 1
+    finally:
+        rest.request("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+
+
+def grow(rest, path, finalizers):
+    """Returns whether etcd has stored them."""
+    try:
+        return rest.request("PATCH", path, {"metadata": {"finalizers": finalizers}}, "application/merge-patch+json")
+    except ApiError as error:
+        assert "request is too large" in str(error)
+        return None

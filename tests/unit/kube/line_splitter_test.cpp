@@ -73,9 +73,9 @@ TEST_CASE("the output of a program is shown as it comes, in parts that are no lo
     constexpr std::size_t most = kube::LineSplitter::longest_output;
     kube::LineSplitter splitter(kube::Lines::output);
     splitter.feed(std::string(most, 'a'));
-    CHECK(lines_of(splitter) == Parts{std::string(most, 'a')});
+    CHECK(lines_of(splitter).empty());  // the next byte may belong to its last character
     splitter.feed(std::string(most - 1, 'b'));
-    CHECK(lines_of(splitter).empty());
+    CHECK(lines_of(splitter) == Parts{std::string(most, 'a')});
     splitter.feed("\xc3\xa4\n");  // a character of two bytes, on the border
     CHECK(lines_of(splitter) == Parts{"\r" + std::string(most - 1, 'b'), "\r\xc3\xa4"});
     splitter.feed("c\n");
@@ -87,7 +87,9 @@ TEST_CASE("the parts of a program's output do not depend on how it comes", "[kub
     constexpr std::size_t most = kube::LineSplitter::longest_output;
     // A character of two bytes on the border of two parts.
     const std::string stream = std::string(most - 1, 'b') + "\xc3\xa4" + "c\n";
-    const std::vector<std::string> want = {std::string(most - 1, 'b'), "\r\xc3\xa4" "c"};
+    const std::vector<std::string> want = {std::string(most - 1, 'b'),
+                                           "\r\xc3\xa4"
+                                           "c"};
     for (std::size_t cut = most - 2; cut <= stream.size(); ++cut) {
         INFO(cut);
         kube::LineSplitter splitter(kube::Lines::output);

@@ -205,7 +205,8 @@ TEST_CASE("a refusal names the missing permission", "[kube]") {
 TEST_CASE("of a Status of any size, a message of limited size is kept", "[kube]") {
     std::string causes;
     for (int i = 0; i < 100'000; ++i)
-        causes += std::string(i == 0 ? "" : ",") + R"({"field":"f","message":"m)" + std::to_string(i) + R"("})";
+        causes +=
+            std::string(i == 0 ? "" : ",") + R"({"field":"f","message":"m)" + std::to_string(i) + R"("})";
     const auto many = error(422, status(422, "Invalid", "bad", R"({"causes":[)" + causes + "]}"));
     CHECK(many.message.starts_with("bad; f: m0; f: m1;"));
     CHECK(many.message.ends_with("and 99900 more causes"));

@@ -184,7 +184,8 @@ std::size_t ResponseParser::feed(std::string_view bytes) {
         }
         const bool interim = impl_->parser->is_done() && impl_->parser->status() / 100 == 1;
         if (!interim) {
-            // Beast limits a header only: neither the line before a chunk, nor the fields behind the last one.
+            // Beast limits a header only: neither the line before a chunk, nor the fields behind the last
+            // one.
             impl_->failed = !impl_->parser->is_done() && bytes.size() - used > max_response_header;
             return used;
         }

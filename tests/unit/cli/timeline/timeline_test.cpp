@@ -164,8 +164,13 @@ TEST_CASE("a timeline is drawn as a picture with all Pods, with any names", "[ti
 
 TEST_CASE("a picture is XML, whatever the names are", "[timeline]") {
     // U+FFFE and U+FFFF are characters of JSON, and none of XML.
-    const std::string svg = draw_svg({.title = "a\xef\xbf\xbe" "b\xef\xbf\xbf" "c\x01"}).str();
-    CHECK(svg.find(">a\xef\xbf\xbd" "b\xef\xbf\xbd" "c\\x01</text>") != std::string::npos);
+    const std::string svg = draw_svg({.title = "a\xef\xbf\xbe"
+                                               "b\xef\xbf\xbf"
+                                               "c\x01"})
+                                .str();
+    CHECK(svg.find(">a\xef\xbf\xbd"
+                   "b\xef\xbf\xbd"
+                   "c\\x01</text>") != std::string::npos);
 }
 
 }  // namespace cli
