@@ -30,7 +30,7 @@ bool talk(std::string_view answers, const SocksProxy& proxy) {
     if (!choice) return false;
     const auto wants_login = socks::wants_login(*choice, proxy);
     if (!wants_login) return check_error(wants_login.error().message), false;
-    // Nobody gets a password that the kubeconfig does not have.
+    // No proxy gets a password that the kubeconfig does not have.
     MUST_HOLD(!*wants_login || !proxy.user.empty());
     if (*wants_login) {
         const auto verdict = take(answers, socks::choice_size);
