@@ -26,7 +26,6 @@ Histogram Metrics::histogram(const std::string&, const std::string&, const std::
 
 void Metrics::read_counter(const std::string&, const std::string&, std::function<double()>, const Labels&) {}
 void Metrics::read_gauge(const std::string&, const std::string&, std::function<double()>, const Labels&) {}
-void Metrics::keep_former_name(const std::string&, const std::string&) {}
 void Metrics::before_expose(std::function<void()>) {}
 std::string Metrics::expose() const { return ""; }
 

@@ -270,14 +270,9 @@ class Program(Process):
         wait_for(f"{self.name} to be ready", lambda: self.admin("/readyz")[0] == 200, interval=0.05)
 
     def metric(self, name, having=""):
-        """Returns the sum of the series of that name whose labels contain `having`. An older release, in scripts/mixed-versions, has
-        reconciles under their former name alone."""
-        lines = self.admin("/metrics")[1].splitlines()
-        for each in (name, name.replace("signalbox_reconciles_", "signalbox_passes_")):
-            series = [line for line in lines if line.startswith((each + "{", each + " "))]
-            if series:
-                return sum(float(line.rsplit(" ", 1)[1]) for line in series if having in line)
-        return 0.0
+        """Returns the sum of the series of that name whose labels contain `having`."""
+        series = [line for line in self.admin("/metrics")[1].splitlines() if line.startswith((name + "{", name + " "))]
+        return sum((float(line.rsplit(" ", 1)[1]) for line in series if having in line), 0.0)
 
     def leads(self):
         return self.metric("signalbox_leader") == 1

@@ -18,7 +18,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "guards"))
 
-from metrics import documented, former_names  # noqa: E402
+from metrics import documented  # noqa: E402
 
 RECORD = ROOT / "tests" / "data" / "interface.yaml"
 PROGRAMS = ("signalbox-webhook", "signalbox-reconciler", "kubectl-trainjob")
@@ -37,11 +37,10 @@ def options(binaries):
 
 
 def metrics():
-    """Returns {program: {name: type and labels}}, with the former names. guard.metrics compares the table with the sources, and
+    """Returns {program: {name: type and labels}}. guard.metrics compares the table with the sources, and
     tests/cluster/operations/manifests/test_metrics.py with the running programs."""
-    table = documented()
     found = {}
-    for name, (kind, labels, program) in sorted({**table, **{old: table[new] for old, new in former_names().items()}}.items()):
+    for name, (kind, labels, program) in sorted(documented().items()):
         found.setdefault(program, {})[name] = f"{kind}({', '.join(sorted(labels))})"
     return found
 

@@ -41,7 +41,7 @@ controller_runtime_reconcile_errors_total{controller="trainjob_controller"} 2
 
 @pytest.mark.parametrize("metrics, want", [
     (RECONCILES, 17),
-    ('signalbox_passes_total{result="done"} 40\nsignalbox_reconciles_total{result="done"} 40\nsignalbox_reconciles_total{result="failed"} 2\n', 42),
+    ('signalbox_reconciles_total{result="done"} 40\nsignalbox_reconciles_total{result="failed"} 2\n', 42),
     ('controller_runtime_reconcile_total{controller="trainjob_controller",result="success"} 0\n', 0),
     ('go_goroutines 7\n', None),
 ])

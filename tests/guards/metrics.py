@@ -1,5 +1,5 @@
-"""Checks that the table of docs/operations.md has exactly the exported metrics, and docs/upgrades.md their former names. A page explains
-the lines of each panel of the dashboard.
+"""Checks that the table of docs/operations.md has exactly the exported metrics, and explains the lines of each panel of the
+dashboard.
 tests/cluster/operations/manifests/test_metrics.py compares it with the running programs."""
 
 import json
@@ -21,13 +21,6 @@ def exported():
     return {name for folder in ("apps", "libs") for path in (ROOT / folder).rglob("*.cpp") for name in NAME.findall(path.read_text())}
 
 
-def former_names():
-    """Returns {former name: name} of the metrics that are exported under both."""
-    call = re.compile(r'keep_former_name\(\s*"(\w+)",\s*"(\w+)"\)')
-    return {former: name for folder in ("apps", "libs") for path in (ROOT / folder).rglob("*.cpp")
-            for former, name in call.findall(path.read_text())}
-
-
 def documented():
     """Returns {name: (type, labels, programs)}"""
     rows = re.findall(r"^\| `([a-z_]+)` \| (\w+) \|([^|]*)\| (\w+) \|", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
@@ -45,14 +38,9 @@ def unexplained_panels():
 def offences():
     yield from (f"docs/operations.md does not explain the lines of the panel {title!r}" for title in unexplained_panels())
     table = documented()
-    former = former_names()
-    names = exported() - former.keys()
+    names = exported()
     yield from (f"docs/operations.md lacks {name}" for name in sorted(names - table.keys()))
     yield from (f"docs/operations.md has {name}, which no program exports" for name in sorted(table.keys() - names))
-    upgrades = dict(re.findall(r"`(signalbox_\w+)` is now `(\w+)`", (ROOT / "docs" / "upgrades.md").read_text()))
-    for name in sorted(former.keys() | upgrades.keys()):
-        if former.get(name) != upgrades.get(name):
-            yield f"{name} is exported for {former.get(name)}; docs/upgrades.md has it for {upgrades.get(name)}"
     for name, (kind, _, programs) in table.items():
         unit = name in UNITLESS or name.endswith(("_seconds", "_bytes", "_total", "_info"))
         if not unit or (kind == "counter") != name.endswith("_total"):

@@ -121,9 +121,7 @@ void ReviewMetrics::count_rules(const char* name, const char* help, const Route&
     for (const api::RuleId& rule : rules)
         metrics_
             .counter(name, help,
-                     {{"path", std::string(route.path)},
-                      {"rule", std::string(rule.name())},
-                      {"code", std::string(rule.code())}})
+                     {{"path", std::string(route.path)}, {"rule", std::string(rule.name())}})
             .add();
 }
 

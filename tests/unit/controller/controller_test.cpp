@@ -20,7 +20,6 @@ TEST_CASE("no more TrainJobs are worked on at a time than the limit says, and th
         return shop.metrics.expose().find(line) != std::string::npos;
     };
     CHECK(reported("signalbox_reconciles_running 2\n"));
-    CHECK(reported("signalbox_passes_running 2\n"));  // its former name
     CHECK(reported("signalbox_queue_depth 3\n"));
     shop.delay = 0s;
     shop.time.run_for(1min);

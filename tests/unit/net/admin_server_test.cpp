@@ -134,25 +134,6 @@ TEST_CASE("handles without a series do nothing", "[net]") {
     net::Histogram().observe(1);
 }
 
-TEST_CASE("a renamed metric is exported under its former name too", "[net]") {
-    net::Metrics metrics;
-    metrics.keep_former_name("a_total", "b_total");
-    metrics.keep_former_name("old_seconds", "new_seconds");
-    metrics.keep_former_name("missing_before", "missing_now");
-    metrics.counter("b_total", "B.", {{"x", "1"}}).add(3);
-    metrics.counter("b_total", "B.", {{"x", "2"}}).add(4);
-    metrics.histogram("new_seconds", "N.", {1.0}).observe(0.5);
-    const auto text = metrics.expose();
-    const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
-    CHECK(has("# HELP a_total Former name of b_total.\n# TYPE a_total counter\n"));
-    CHECK(has("\na_total{x=\"1\"} 3\n"));
-    CHECK(has("\na_total{x=\"2\"} 4\n"));
-    CHECK(has("\nb_total{x=\"1\"} 3\n"));
-    CHECK(has("\nold_seconds_bucket{le=\"1\"} 1\n"));
-    CHECK(has("\nnew_seconds_count 1\n"));
-    CHECK(!has("missing"));
-}
-
 TEST_CASE("label values from outside cannot fill the memory", "[net]") {
     net::Metrics metrics;
     const std::size_t many = 3 * net::Metrics::max_series;

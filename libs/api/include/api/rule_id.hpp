@@ -9,8 +9,7 @@ namespace api {
 class RuleId {
 public:
     constexpr RuleId() = default;  ///< none
-    /// `code`: the rule's name in metrics of the release before; empty for newer rules.
-    consteval explicit RuleId(std::string_view name, std::string_view code = {}) : name_(name), code_(code) {}
+    consteval explicit RuleId(std::string_view name) : name_(name) {}
     /// From an enumerator with a row in the table: there is a function `RuleId id_of(Enum)`.
     template <class Enum>
     requires requires(Enum rule) {
@@ -19,7 +18,6 @@ public:
     constexpr RuleId(Enum rule) : RuleId(id_of(rule)) {}
 
     constexpr std::string_view name() const { return name_; }  ///< "patch_targets"
-    constexpr std::string_view code() const { return code_; }
     constexpr bool empty() const { return name_.empty(); }
 
     bool operator==(const RuleId&) const = default;
@@ -27,7 +25,6 @@ public:
 
 private:
     std::string_view name_ = {};
-    std::string_view code_ = {};
 };
 
 }  // namespace api

@@ -75,7 +75,6 @@ Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock
                        [this] { return static_cast<double>(queue_.waiting()); });
     metrics.read_gauge("signalbox_reconciles_running", "Reconciles that are running.",
                        [this] { return static_cast<double>(running_.size()); });
-    metrics.keep_former_name("signalbox_passes_running", "signalbox_reconciles_running");
     cache.on_runtime([this] {
         users_at_ = kube::SteadyTime();
         wakeup_.notify();

@@ -22,8 +22,6 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
     : seconds_(metrics.histogram("signalbox_reconcile_duration_seconds", "Duration of a reconcile.",
                                  {0.001, 0.005, 0.02, 0.1, 0.5, 2, 10})),
       measurements_(metrics) {
-    metrics.keep_former_name("signalbox_pass_duration_seconds", "signalbox_reconcile_duration_seconds");
-    metrics.keep_former_name("signalbox_passes_total", "signalbox_reconciles_total");
     const auto reconciles =
         counters<3>(metrics, "signalbox_reconciles_total", "Reconciles of a TrainJob, by result.", "result",
                     {"done", "failed", "exception"});
@@ -83,7 +81,6 @@ void add_cache_metrics(net::Metrics& metrics, Cache& cache) {
     add(kube::resources::job_sets, cache.job_sets());
     add(kube::resources::training_runtimes, cache.training_runtimes());
     add(kube::resources::cluster_training_runtimes, cache.cluster_training_runtimes());
-    metrics.keep_former_name("signalbox_store_objects", "signalbox_cache_objects");
     for (const Cache::OwnedKind& kind : cache.owned_kinds()) add(kind.resource, *kind.objects);
 }
 

@@ -58,37 +58,19 @@ public:
         refreshers_.push_back(std::make_shared<std::function<void()>>(std::move(refresh)));
     }
 
-    void keep_former_name(const std::string& former, const std::string& current) {
-        const std::lock_guard lock(mutex_);
-        former_names_.insert_or_assign(former, current);
-    }
-
     std::string expose() const {
         std::vector<std::shared_ptr<std::function<void()>>> refreshers;
-        std::map<std::string, std::string> former_names;
         {
             // A refresher may look up series, which takes the lock.
             const std::lock_guard lock(mutex_);
             refreshers = refreshers_;
-            former_names = former_names_;
         }
         {
             const std::lock_guard lock(refreshing_);
             for (const auto& refresh : refreshers) (*refresh)();
         }
-        std::vector<prometheus::MetricFamily> families = registry_.Collect();
-        for (const auto& [former, current] : former_names) {
-            // Clang takes no structured binding into a lambda.
-            const auto named = [&name = current](const auto& family) { return family.name == name; };
-            const auto family = std::find_if(families.begin(), families.end(), named);
-            if (family == families.end()) continue;
-            prometheus::MetricFamily copy = *family;
-            copy.name = former;
-            copy.help = "Former name of " + current + ".";
-            families.push_back(std::move(copy));
-        }
         std::ostringstream out;
-        prometheus::TextSerializer().Serialize(out, families);
+        prometheus::TextSerializer().Serialize(out, registry_.Collect());
         return std::move(out).str();
     }
 
@@ -100,7 +82,6 @@ private:
     mutable std::mutex mutex_;
     mutable std::mutex refreshing_;
     prometheus::Registry registry_;
-    std::map<std::string, std::string> former_names_;
     std::vector<std::shared_ptr<std::function<void()>>> refreshers_;  // shared, since a refresher has a state
 };
 
@@ -134,10 +115,6 @@ void Metrics::read_gauge(const std::string& name, const std::string& help, std::
                          const Labels& labels) {
     before_expose(
         [series = gauge(name, help, labels), read = std::move(read)]() mutable { series.set(read()); });
-}
-
-void Metrics::keep_former_name(const std::string& former, const std::string& current) {
-    impl_->keep_former_name(former, current);
 }
 
 void Metrics::before_expose(std::function<void()> refresh) { impl_->before_expose(std::move(refresh)); }

@@ -71,11 +71,6 @@ public:
     void read_gauge(const std::string& name, const std::string& help, std::function<double()> read,
                     const Labels& labels = {});
 
-    /// expose() renders the series of the family `current` under the name `former` as well, so that queries
-    /// work during the release that renames a metric. Both names appear in the output only if `current`
-    /// exists.
-    void keep_former_name(const std::string& former, const std::string& current);
-
     /// expose() calls `refresh` on its thread.
     void before_expose(std::function<void()> refresh);
 

@@ -110,7 +110,7 @@ Json certificate_secret(const api::TrainJob& job, const CurveKeyPair& keys) {
     return secret;
 }
 
-constexpr api::RuleId admission_rules[] = {api::RuleId("flux", "J18")};
+constexpr api::RuleId admission_rules[] = {api::RuleId("flux")};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
 

@@ -10,8 +10,8 @@ namespace {
 
 using api::Json;
 
-constexpr api::RuleId admission_rules[] = {api::RuleId("dataset_initializer", "J5"),
-                                           api::RuleId("model_initializer", "J6")};
+constexpr api::RuleId admission_rules[] = {api::RuleId("dataset_initializer"),
+                                           api::RuleId("model_initializer")};
 
 struct Step {
     std::string_view ancestor;  // also the name of its container

@@ -71,7 +71,7 @@ const Implementation* implementation_of(const Json& mpi) {
     return nullptr;
 }
 
-constexpr api::RuleId admission_rules[] = {api::RuleId("mpi", "J15")};
+constexpr api::RuleId admission_rules[] = {api::RuleId("mpi")};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
 

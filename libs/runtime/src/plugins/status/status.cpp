@@ -48,7 +48,7 @@ bool holds_certificates_only(std::string_view pem) {
            std::all_of(pem.begin(), pem.end(), [](unsigned char c) { return c < 0x80; });
 }
 
-constexpr api::RuleId admission_rules[] = {api::RuleId("status_reserved_env", "J19")};
+constexpr api::RuleId admission_rules[] = {api::RuleId("status_reserved_env")};
 
 class Status final : public Plugin {
 public:

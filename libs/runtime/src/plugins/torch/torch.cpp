@@ -142,8 +142,8 @@ constexpr Shape injection_shape = {injection_members};
 constexpr ShapeMember torch_members[] = {{"elasticPolicy", any_object}, {"envInjection", injection_shape}};
 constexpr Shape torch_shape = {torch_members};
 
-constexpr api::RuleId targets_rule("torch_env_targets", "J13");
-constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env", "J12"), targets_rule,
+constexpr api::RuleId targets_rule("torch_env_targets");
+constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env"), targets_rule,
                                            torch_tune_rule, elastic_rule};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1},

@@ -8,7 +8,7 @@
 namespace runtime {
 
 /// The combinations that torchtune can train.
-inline constexpr api::RuleId torch_tune_rule("torchtune_recipe", "J14");
+inline constexpr api::RuleId torch_tune_rule("torchtune_recipe");
 
 /// Returns whether the TrainJob uses torchtune: its command is exactly `tune run`.
 bool is_torch_tune(const api::Json& trainer);

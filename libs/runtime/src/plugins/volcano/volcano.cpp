@@ -39,7 +39,7 @@ std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     return names;
 }
 
-constexpr api::RuleId admission_rules[] = {api::RuleId("volcano", "J17")};
+constexpr api::RuleId admission_rules[] = {api::RuleId("volcano")};
 
 constexpr NumberBound numbers[] = {{"networkTopology.highestTierAllowed", 0}};
 

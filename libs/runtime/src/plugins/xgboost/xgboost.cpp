@@ -15,7 +15,7 @@ constexpr std::int64_t most_workers = std::numeric_limits<std::int32_t>::max();
 constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID",
                                          "DMLC_NUM_WORKER"};
 
-constexpr api::RuleId admission_rules[] = {api::RuleId("xgboost_reserved_env", "J16")};
+constexpr api::RuleId admission_rules[] = {api::RuleId("xgboost_reserved_env")};
 
 constexpr Policy xgboost_policy = {
     .group = ml_policy_group, .member = "xgboost", .needs_host_names = true, .counts_gpus = true};
