@@ -67,8 +67,8 @@ def packages_of(files):
     return sorted(package for package in found if package[0] not in NO_CODE)
 
 
-def bill_of_materials(name, version, programs, time, with_libraries):
-    """Returns the text of a bill. `programs`: the shipped bytes of each built program. `with_libraries`: shared libraries are shipped,
+def bill_of_materials(built, content, version, time, with_libraries):
+    """Returns the text of a bill of the program `built`, which is shipped as `content`. `with_libraries`: shared libraries are shipped,
     too. Otherwise they are the machine's, and have no version here."""
     packages, relations = {}, []
 
@@ -76,17 +76,16 @@ def bill_of_materials(name, version, programs, time, with_libraries):
         packages.setdefault(other, {"SPDXID": other, "downloadLocation": "NOASSERTION", "filesAnalyzed": False, **package})
         relations.append({"spdxElementId": identifier, "relationshipType": relation, "relatedSpdxElement": other})
 
-    for built, content in programs.items():
-        own = f"SPDXRef-{built.name}"
-        add("SPDXRef-DOCUMENT", "DESCRIBES", own, {"name": built.name, "versionInfo": version, "checksums": [
-            {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()}]})
-        for relation, rows in (("STATIC_LINK", packages_of(linked_into(built))), ("DYNAMIC_LINK", packages_of(libraries_of(built)))):
-            for row in rows:
-                known = relation == "STATIC_LINK" or with_libraries
-                add(own, relation, f"SPDXRef-deb-{re.sub('[^A-Za-z0-9.-]', '-', row[0])}", debian_package(*row) if known else {"name": row[0]})
+    own = f"SPDXRef-{built.name}"
+    add("SPDXRef-DOCUMENT", "DESCRIBES", own, {"name": built.name, "versionInfo": version, "checksums": [
+        {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()}]})
+    for relation, rows in (("STATIC_LINK", packages_of(linked_into(built))), ("DYNAMIC_LINK", packages_of(libraries_of(built)))):
+        for row in rows:
+            known = relation == "STATIC_LINK" or with_libraries
+            add(own, relation, f"SPDXRef-deb-{re.sub('[^A-Za-z0-9.-]', '-', row[0])}", debian_package(*row) if known else {"name": row[0]})
     parts = {"packages": list(packages.values()), "relationships": relations}
     return json.dumps({
-        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{name}-{version}",
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{built.name}-{version}",
         "documentNamespace": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(parts))}",
         "creationInfo": {"created": utc(time), "creators": ["Organization: The authors of Signalbox"]}, **parts}, indent=1) + "\n"
 

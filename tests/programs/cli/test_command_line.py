@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -63,20 +62,6 @@ def test_documents_come_from_several_files_and_from_standard_input(command):
     missing = run(command, "-f", "-", input="---\n" + JOB)
     assert missing.returncode == 1
     assert "stdin:5: TrainJob default/job " in missing.stdout + missing.stderr
-
-
-@pytest.mark.parametrize("server, command", [("signalbox-webhook", "check"), ("signalbox-reconciler", "render"), ("signalbox-reconciler", "explain")])
-def test_the_servers_execute_the_commands_that_they_had_and_name_the_new_one(server, command):
-    said = subprocess.run([BINARIES / server, command, "--help"], capture_output=True, text=True, timeout=60, check=False)
-    assert said.stdout == run(command, "--help").stdout != ""
-    assert said.stderr == f"{server} {command} is kubectl trainjob {command} now, and goes with the next release\n"
-
-
-def test_a_server_without_the_plugin_beside_it_names_the_file_that_is_missing(tmp_path):
-    (copy := tmp_path / "copy").mkdir()
-    shutil.copy(BINARIES / "signalbox-webhook", copy)
-    said = subprocess.run([copy / "signalbox-webhook", "check"], capture_output=True, text=True, timeout=60, check=False)
-    assert said.returncode == 127 and f"cannot execute {copy}/kubectl-trainjob: No such file" in said.stderr
 
 
 def test_a_call_without_a_command_says_so():
