@@ -32,7 +32,7 @@ void Concluder::follow_policy(const Decision& decision) {
 }
 
 // Stores which runtime the job began with, once there is a JobSet of it, and for good. The JobSet itself
-// tells that after a crash; one of an older release or another controller leaves it to the snapshot.
+// tells that after a crash; one of another controller leaves it to the snapshot.
 void Concluder::follow_runtime() {
     if (!job_.runtime_digest.empty() || api::terminal_condition(job_)) return;
     const api::JobSet* job_set = knows_job_set_ ? own_job_set(observed_) : nullptr;
@@ -48,7 +48,7 @@ bool Concluder::shows_job_set() const {
 }
 
 // Computes the times from conditions and metadata, so they are right whatever was written into the status.
-// Jobs that ended under older releases have none.
+// Jobs that ended under Kubeflow Trainer have none.
 void Concluder::follow_times() {
     const bool had_ended = api::terminal_condition(job_) != nullptr;
     const api::Condition* ended = end_of(conclusion_.conditions);
@@ -93,8 +93,8 @@ void Concluder::follow_job_set() {
     conclusion_.conditions = in_order(std::move(conclusion_.conditions));
 }
 
-// Clients wait for conditions with the generation of the spec, but not for those of older releases, which
-// have none.
+// Clients wait for conditions with the generation of the spec, but not for those of Kubeflow Trainer,
+// which have none.
 void Concluder::follow_generation() {
     if (job_.meta.deletion) return;  // that was its last generation
     for (api::Condition& condition : conclusion_.conditions)

@@ -61,8 +61,8 @@ TEST_CASE("a JobSet tells from which runtime it was built", "[api]") {
     CHECK(noted("1.2.3.4." + digest) == digest);
     CHECK(noted("1.2.3.4." + digest + " {\"node\":{}}") == digest);
     CHECK(noted("1.2.3..a") == "a");
-    for (const char* older : {"", "1", "1.2.3", "1.2.3.4", "1.2.3.4 a.b.c.d.e.f"})
-        CHECK(noted(older).empty());
+    for (const char* other : {"", "1", "1.2.3", "1.2.3.4", "1.2.3.4 a.b.c.d.e.f"})
+        CHECK(noted(other).empty());
     CHECK(noted("1.2.3.4." + digest + "a").empty());
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a JobSet tells for which number of nodes it was built", "[api]") {
     CHECK(noted("1.2.3.4 {\"node\":{}}") == 4);
     CHECK(noted("1.2.3.4.sha256:5 {\"node\":{}}") == 4);
     CHECK(noted("1.2.3.-") == nodes_of_runtime);
-    // Older releases wrote less, and users can write anything.
+    // Kubeflow Trainer writes none, and users can write anything.
     for (const char* other : {"", "1", "1.2.3", "1.2.3 {\"a\":1.5.6}", "1.2.3.", "1.2.3.4x", "1.2.3.-4",
                               "1.2.3.99999999999999999999"}) {
         INFO(other);

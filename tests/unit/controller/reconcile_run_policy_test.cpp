@@ -134,7 +134,7 @@ TEST_CASE("a status that tells of an earlier snapshot is put right") {
     CHECK(status_of(life)["runPolicy"] == ttl(120));
 }
 
-TEST_CASE("a running job of an older release gets its start and what it began with in one write") {
+TEST_CASE("a running job of Kubeflow Trainer gets its start and what it began with in one write") {
     Life life;
     life.reconcile();
     life.server.edit(train_jobs, key, [](Json& job) {
@@ -153,7 +153,7 @@ TEST_CASE("a running job of an older release gets its start and what it began wi
     CHECK_FALSE(is_gone_after(life, 24h));
 }
 
-TEST_CASE("an ended job of an older release goes by its snapshot, and its status stays as it is") {
+TEST_CASE("a job that ended under Kubeflow Trainer goes by its snapshot, and its status stays as it is") {
     Life life;
     give_ttl(life, 60);
     run_to_end(life);

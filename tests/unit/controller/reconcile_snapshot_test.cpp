@@ -229,7 +229,7 @@ TEST_CASE("a running job does not notice that its snapshot is forged, whatever o
     }
 }
 
-TEST_CASE("a job that began under an older release gets its digest once, from the snapshot that is there",
+TEST_CASE("a job that began under Kubeflow Trainer gets its digest once, from the snapshot that is there",
           "[snapshot]") {
     Held life;
     const std::string digest(std::as_const(life.job())["status"]["runtimeDigest"].as_string());

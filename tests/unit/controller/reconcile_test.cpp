@@ -274,7 +274,7 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
     life.reconcile();
     REQUIRE(life.condition("Failed") == "True/DeadlineExceeded");
     life.server.erase(cluster_training_runtimes, {"", "torch"});
-    // As older releases left it: only the snapshot has the time to live.
+    // As Kubeflow Trainer left it: only the snapshot has the time to live.
     life.server.edit(train_jobs, key, [](Json& job) { job["status"].erase("runPolicy"); });
     life.server.take_writes();
     life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {

@@ -29,7 +29,7 @@ TEST_CASE("a JobSet stays unless it is known to run with another number of nodes
         observed.job->spec = api::Json();
         observed.job_set->built_for_nodes = api::nodes_of_runtime;
     }
-    SECTION("an older release made it") { observed.job_set->built_for_nodes.reset(); }
+    SECTION("Kubeflow Trainer made it") { observed.job_set->built_for_nodes.reset(); }
     SECTION("it is being deleted") {
         observed.job_set->meta.deletion = start;
         want = "run: wait until gone";

@@ -117,7 +117,7 @@ TEST_CASE("a job's status says what it began with from its JobSet on, and for go
                   .runtime_digest.empty());
         CHECK(conclude_after(late, 1s).runtime_digest == "sha256:0");
     }
-    SECTION("of a JobSet of an older release, as its snapshot says") {
+    SECTION("of a JobSet of Kubeflow Trainer, as its snapshot says") {
         Observed older = running();
         older.job->runtime_digest.clear();
         older.job_set->runtime_digest.clear();
@@ -152,7 +152,7 @@ TEST_CASE("a job that has begun is not corrected, although its JobSet and its co
     CHECK_FALSE(api::may_be_corrected(*observed.job));
 }
 
-TEST_CASE("an unfinished job of an older release gets what it began with, and its start, in one write",
+TEST_CASE("an unfinished job of Kubeflow Trainer gets what it began with, and its start, in one write",
           "[policy]") {
     Observed observed = running();
     observed.job->run_policy.reset();

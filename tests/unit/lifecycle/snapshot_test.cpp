@@ -119,7 +119,7 @@ TEST_CASE("what is built from, and what is stored", "[snapshot]") {
         {"its broken one is not replaced", beside_job_set, unknown, broken("A"), nothing},
         {"a foreign one neither", beside_job_set, unknown, foreign("A"), nothing},
         {"taken over without a runtime", beside_job_set, unknown, absent(gone), nothing},
-        {"one of an older release that lost its JobSet", snapshot, older, holds("A", "A"), kept},
+        {"one of Kubeflow Trainer that lost its JobSet", snapshot, older, holds("A", "A"), kept},
         {"but not from a snapshot that nothing confirms", snapshot, older, holds("F", "A"), nothing},
         {"nor from the live runtime", snapshot, older, absent("A"), nothing},
     };

@@ -125,7 +125,7 @@ Json stored_job() { return changed(train_job(), {{"spec", stored_spec}}); }
 const std::string patch_0 = "spec.runtimePatches[0].trainingRuntimeSpec.template";
 const std::string pod_0 = patch_0 + ".spec.replicatedJobs[0].template.spec.template.spec";
 
-// Written by a client whose types have all our fields, or those of an older release.
+// Written by a client whose types have all our fields, or those of Kubeflow Trainer.
 Json typed(const std::vector<std::string>& unknown_fields = {}) {
     Json job = changed(stored_job(), {{"spec.initializer.dataset.env", "[{name: A}]"},
                                       {"spec.trainer.command", "-"},

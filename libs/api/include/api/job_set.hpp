@@ -19,8 +19,8 @@ struct JobSet {
     bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
-    /// num_nodes() of the TrainJob when it was built, by applied_hash_annotation. Empty: older releases do
-    /// not say that.
+    /// num_nodes() of the TrainJob when it was built, by applied_hash_annotation. Empty: Kubeflow
+    /// Trainer does not say that.
     std::optional<std::int64_t> built_for_nodes = {};
     /// The digest of the runtime that it was built from, by the same annotation. Empty: as above.
     std::string runtime_digest = {};
@@ -52,8 +52,8 @@ bool is_applied_here(const Json& object);
 bool is_taken_over(const Json& job_set);
 
 /// The parts of applied_hash_annotation, `<hash>.<template>.<source>.<nodes>.<runtime> <placement>`, which
-/// runtime/applied_hash.hpp writes and explains. Objects that are no JobSet have the first one, and older
-/// releases wrote fewer; what is missing is empty. Users can edit all of them. Refers to the object.
+/// runtime/applied_hash.hpp writes and explains. Objects that are no JobSet have the first one alone. What is
+/// missing is empty. Users can edit all of them. Refers to the object.
 struct AppliedNote {
     std::string_view hash = {};
     std::string_view fixed_part = {};
@@ -61,6 +61,8 @@ struct AppliedNote {
     std::string_view nodes = {};
     std::string_view runtime = {};
     std::string_view placement = {};
+
+    bool operator==(const AppliedNote&) const = default;
 };
 AppliedNote applied_note(const Json& object);
 

@@ -11,7 +11,7 @@ bool has_begun(const Observed& observed);
 bool wants_snapshot_policy(const Observed& observed);
 
 /// Returns whether Observed::snapshot_policy and `snapshot_digest` are to be filled in: that policy counts,
-/// or neither the status nor the JobSet of an older release says with which runtime the TrainJob began.
+/// or neither the status nor the JobSet says with which runtime the TrainJob began, as of Kubeflow Trainer.
 bool wants_snapshot(const Observed& observed);
 
 /// Returns the run policy of the TrainJob: the one that it began with, and before that the one of the live

@@ -22,7 +22,7 @@ struct BuildNote {
 /// `<hash>.<template>.<source>.<nodes>.<runtime> <placement>`.
 /// - `template`: the hash of the immutable part of an existing JobSet: its spec without `suspend`, and
 /// without the labels, annotations, node selectors, tolerations and scheduling gates of its Pods.
-/// - `source`, `nodes`, `runtime`: of the BuildNote, without those that are empty at its end.
+/// - `source`, `nodes`, `runtime`: of the BuildNote.
 /// - `placement`: the node selectors and tolerations of its Pods as JSON: `{"<replicated job>":
 /// {"nodeSelector": {}, "tolerations": []}}`, without empty ones. Each of them is one field to server-side
 /// apply, whose managedFields lose this controller's manager once another manager writes into it. Beyond

@@ -57,13 +57,13 @@ std::string template_hash(const Json& job_set) {
     return api::hex(api::fnv1a(to_json(fixed_part(job_set["spec"]))));
 }
 
-// Returns whether what follows the hash is the same, as far as the release that wrote `live` knew it: older
-// ones did not note the number of nodes, or the runtime.
+// Returns whether what follows the hash is the same.
 bool has_note_of(const Json& built, const Json& live) {
-    const api::AppliedNote now = api::applied_note(built), then = api::applied_note(live);
-    return now.fixed_part == then.fixed_part && now.source == then.source &&
-           now.placement == then.placement && (now.nodes == then.nodes || then.nodes.empty()) &&
-           (now.runtime == then.runtime || then.runtime.empty());
+    const auto without_hash = [](api::AppliedNote note) {
+        note.hash = {};
+        return note;
+    };
+    return without_hash(api::applied_note(built)) == without_hash(api::applied_note(live));
 }
 
 const Json& annotation_of(const Json& object) {
@@ -99,9 +99,8 @@ Json with_applied_hash(Json object) {
 
 Json with_applied_hash(Json job_set, const BuildNote& note) {
     return with_note(std::move(job_set), [&](std::string hash, const Json& object) {
-        hash.append(".").append(template_hash(object)).append(".").append(note.source);
-        if (!note.nodes.empty() || !note.runtime.empty()) hash.append(".").append(note.nodes);
-        if (!note.runtime.empty()) hash.append(".").append(note.runtime);
+        for (const std::string& part : {template_hash(object), note.source, note.nodes, note.runtime})
+            hash.append(".").append(part);
         if (const std::string placement = placement_of(object); !placement.empty())
             hash.append(" ").append(placement);
         return hash;
@@ -112,8 +111,7 @@ std::string applied_hash(const Json& object) { return std::string(api::applied_n
 
 bool is_applied(const Json& wanted, const Json& live) {
     if (applied_hash(wanted).empty() || applied_hash(wanted) != applied_hash(live)) return false;
-    if (annotation_of(wanted) == annotation_of(live)) return is_contained(wanted, live);
-    return has_note_of(wanted, live) && is_contained(with_annotation_of(live, wanted), live);
+    return annotation_of(wanted) == annotation_of(live) && is_contained(wanted, live);
 }
 
 bool differs_in_suspend_only(const Json& wanted, const Json& live) {
@@ -134,9 +132,7 @@ bool keeps_template(const Json& wanted, const Json& live) {
     const auto same = [](std::string_view one, std::string_view other) {
         return !one.empty() && one == other;
     };
-    // Older releases wrote only the first hash.
-    return same(now.fixed_part, then.fixed_part) || same(now.source, then.source) ||
-           differs_in_suspend_only(wanted, live);
+    return same(now.fixed_part, then.fixed_part) || same(now.source, then.source);
 }
 
 bool is_built_from_other(const Json& live, std::string_view source) {

@@ -72,7 +72,7 @@ def test_what_one_release_has_written_the_other_leaves_and_takes_further(plane, 
     wait_for("it to stall", lambda: conditions(rest.get("trainjobs", "stalled")).get("Stalled", {}).get("reason") == "JobsNotCreated", 60)
 
     def stored():
-        """Returns the versions of the JobSets, and what the statuses of the TrainJobs say: an older release may put them into another order."""
+        """Returns the versions of the JobSets, and what the statuses of the TrainJobs say: another release may put them into another order."""
         job_sets = {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in rest.list("jobsets")}
         statuses = {each["metadata"]["name"]: {**each["status"], "conditions": conditions(each)} for each in rest.list("trainjobs")}
         return job_sets, statuses

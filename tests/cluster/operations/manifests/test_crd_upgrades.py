@@ -1,5 +1,5 @@
-"""Changes of CRDs under stored objects: from an older release and back, and from Kubeflow Trainer's and back. No object is lost. The
-other CRDs hide fields that they do not have, and such a field is lost for good only if its object is written meanwhile."""
+"""Changes of CRDs under stored objects: from Kubeflow Trainer's and back. No object is lost. The other CRDs hide fields that they do not
+have, and such a field is lost for good only if its object is written meanwhile."""
 
 import copy
 import json

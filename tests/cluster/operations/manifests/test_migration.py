@@ -53,7 +53,7 @@ CREATED = [("patch", "trainjobs/status"), ("create", "events")]
 SNAPPED = [("patch", "trainingruntimes"), ("create", "configmaps"), *CREATED]
 # A suspended JobSet without Pods is adopted, with the hash of the applied object. Its Pods will be the same.
 ADOPTED = [("patch", "jobsets"), *CREATED]
-# An earlier release of Signalbox did not store when a job started and what it began with.
+# Kubeflow Trainer does not store when a job started and what it began with.
 BEGAN = [("patch", "trainjobs/status")]
 WRITES = {
     "complete": [],
