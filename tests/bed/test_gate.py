@@ -9,7 +9,7 @@ import pytest
 
 from paths import ROOT
 
-NAMES = ["unit.merge", "unit.runtime", "unit.webhook_app", "guard.words", "guard.interface", "threads.net", "fuzz.cost", "model", "turns",
+NAMES = ["unit.merge", "unit.runtime", "unit.webhook_app", "guard.citations", "guard.interface", "threads.net", "fuzz.cost", "model", "turns",
          "programs.cli", "programs.limits", "programs.plugin", "programs.reconciler", "programs.webhook", "cluster.admission",
          "cluster.clients", "cluster.docs", "cluster.manifests", "bed", "bed.bench", "bed.controllers", "bed.instructions", "bed.gate",
          "bed.terminal", "bed.together"]
@@ -36,28 +36,28 @@ All tests passed
 
 
 @pytest.mark.parametrize("file, first, others", [
-    ("libs/merge/src/json_patch.cpp", "unit.merge", {"unit.runtime", "guard.words", "model", "turns", "cluster.docs"}),
+    ("libs/merge/src/json_patch.cpp", "unit.merge", {"unit.runtime", "guard.citations", "model", "turns", "cluster.docs"}),
     ("tests/turns/cases.cpp", "turns", set()),
-    ("apps/cli/src/list/rows.cpp", "guard.words", {"guard.interface", "programs.cli", "programs.plugin", "cluster.docs"}),
+    ("apps/cli/src/list/rows.cpp", "guard.citations", {"guard.interface", "programs.cli", "programs.plugin", "cluster.docs"}),
     ("apps/webhook/src/main.cpp", "unit.webhook_app", {"programs.cli", "programs.limits", "programs.webhook"}),
-    ("apps/reconciler/src/main.cpp", "guard.words", {"programs.cli", "programs.reconciler"}),
+    ("apps/reconciler/src/main.cpp", "guard.citations", {"programs.cli", "programs.reconciler"}),
     ("libs/progress/src/go_json.cpp", "unit.webhook_app", {"programs.cli", "programs.webhook"}),
     ("docs/webhook-limits.md", "unit.webhook_app", {"programs.limits", "cluster.docs"}),
-    ("docs/design/admission.md", "unit.runtime", {"guard.words", "cluster.docs"}),
-    ("docs/progress.md", "guard.words", {"programs.webhook", "cluster.clients"}),
-    ("docs/faq.md", "guard.words", {"cluster.docs"}),
+    ("docs/design/admission.md", "unit.runtime", {"guard.citations", "cluster.docs"}),
+    ("docs/progress.md", "guard.citations", {"programs.webhook", "cluster.clients"}),
+    ("docs/faq.md", "guard.citations", {"cluster.docs"}),
     ("tests/bed/interface.py", "guard.interface", set()),
-    ("manifests/runtimes/plain.yaml", "guard.words", {"programs.cli", "programs.plugin"}),
+    ("manifests/runtimes/plain.yaml", "guard.citations", {"programs.cli", "programs.plugin"}),
     ("manifests/base/webhook-deployment.yaml", "unit.webhook_app", {"programs.limits", "cluster.manifests"}),
     ("tests/data/interface.yaml", "unit.runtime", {"guard.interface"}),
-    ("scripts/release", "guard.words", {"cluster.manifests"}),
-    ("scripts/release-plugin", "guard.words", {"programs.plugin"}),
-    ("scripts/check-advisories", "guard.words", {"programs.plugin"}),
-    ("scripts/lib/bill_of_materials.py", "guard.words", {"programs.plugin"}),
-    ("scripts/lib/artifacts.py", "guard.words", {"programs.plugin", "cluster.manifests"}),
-    ("scripts/lib/overlays.py", "guard.words", {"cluster.manifests"}),
-    ("scripts/lib/client-python", "guard.words", {"cluster.clients"}),
-    ("scripts/generate-crds", "guard.words", {"cluster.admission"}),
+    ("scripts/release", "guard.citations", {"cluster.manifests"}),
+    ("scripts/release-plugin", "guard.citations", {"programs.plugin"}),
+    ("scripts/check-advisories", "guard.citations", {"programs.plugin"}),
+    ("scripts/lib/bill_of_materials.py", "guard.citations", {"programs.plugin"}),
+    ("scripts/lib/artifacts.py", "guard.citations", {"programs.plugin", "cluster.manifests"}),
+    ("scripts/lib/overlays.py", "guard.citations", {"cluster.manifests"}),
+    ("scripts/lib/client-python", "guard.citations", {"cluster.clients"}),
+    ("scripts/generate-crds", "guard.citations", {"cluster.admission"}),
     ("CMakeLists.txt", "unit.merge", set(NAMES)),
 ])
 def test_a_change_chooses_the_nearest_tests_first(monkeypatch, file, first, others):
@@ -67,7 +67,7 @@ def test_a_change_chooses_the_nearest_tests_first(monkeypatch, file, first, othe
 
 
 @pytest.mark.parametrize("file, want", [
-    ("bench/support/driver.py", {"guard.words", "guard.interface", "bed.bench", "bed.controllers", "bed.instructions"}),
+    ("bench/support/driver.py", {"guard.citations", "guard.interface", "bed.bench", "bed.controllers", "bed.instructions"}),
     *((f"tests/bed/test_{name}.py", {f"bed.{name}"}) for name in ("bench", "controllers", "gate", "instructions", "terminal", "together")),
 ])
 def test_a_change_of_a_benchmark_or_of_a_test_of_the_bed_chooses_no_more_than_its_tests(monkeypatch, file, want):

@@ -151,8 +151,8 @@ void Process::enqueue_all() {
 net::Task<> Process::drain(bool immediate) {
     const auto cut = co_await controller_->drain(immediate ? drain_time.zero() : drain_time);
     if (cut > 0 && !immediate)
-        manager_.log().info("passes did not end in time; they were cut, and the next leader takes them up",
-                            {{"passes", cut}, {"seconds", drain_time.count() / 1000}});
+        manager_.log().info("reconciles did not end in time; they were cut, and the next leader takes them up",
+                            {{"reconciles", cut}, {"seconds", drain_time.count() / 1000}});
 }
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {

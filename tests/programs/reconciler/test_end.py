@@ -114,4 +114,4 @@ def test_a_waiting_reconcile_is_cancelled_and_the_lease_released_at_once(api, re
     assert reconciler.wait(timeout=30) == 0
     assert 0.9 < time.monotonic() - started < 15
     assert not api.lease["spec"].get("holderIdentity")
-    assert "passes did not end in time; they were cut, and the next leader takes them up" in messages(reconciler)
+    assert "reconciles did not end in time; they were cut, and the next leader takes them up" in messages(reconciler)

@@ -248,7 +248,7 @@ net::Task<> Controller::reconcile_one(api::ObjectKey key) {
     if (!cutting_) {
         // A bug must end neither the process nor the reconciles of other TrainJobs.
         metrics_.count_exception();
-        log_.error("pass failed with an exception; it will be retried",
+        log_.error("reconcile failed with an exception; it will be retried",
                    {{"trainjob", key}, {"uid", uid}, {"error", bug}});
     }
     if (concurrent_changes_.contains(key)) settle_concurrent_changes(key, nullptr);
@@ -306,7 +306,7 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     note_written(key, report, now);
     // The cache may have shown the writes already; then no change comes that would drop the expectations.
     if (report.own_writes_need_no_reconcile) expectations_met(key, now);
-    if (report.error) log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
+    if (report.error) log_.debug("reconcile failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
     if (report.retry_state == lifecycle::RetryState())
         retries_.erase(key);
     else

@@ -16,7 +16,7 @@ std::size_t weight_of(const std::string& body) {
 
 api::Error too_large(const std::string& target) {
     return {.code = api::Errc::too_large,
-            .message = "with the answer to GET " + target + " this pass would hold more than " +
+            .message = "with the answer to GET " + target + " this reconcile would hold more than " +
                        std::to_string(MeteredReads::most / (1024 * 1024)) + " MiB of objects"};
 }
 
