@@ -5,11 +5,9 @@
 #include "controller/reconcile/legacy_finalizers.hpp"
 #include "controller/reconcile/metrics.hpp"
 #include "controller/reconcile/reconciler.hpp"
-#include "heap.hpp"
 #include "kube/client/throttle.hpp"
 #include "kube/manager/leader_only.hpp"
 #include "kube/manager/manager.hpp"
-#include "net/process/program_pages.hpp"
 #include "runtime/plugin.hpp"
 
 namespace reconciler {
@@ -117,8 +115,6 @@ void Process::watch() {
     }
     if (settings_.leader_elect)
         manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_, [this] {
-            // Before the work takes memory, that of the start goes.
-            if (manager_.leading()) net::give_program_back();
             controller_->notify();
         });
     manager_.metrics().read_gauge("signalbox_leader",
@@ -132,14 +128,6 @@ void Process::start_loops() {
     manager_.start("finalizers of runtimes",
                    controller::release_runtimes(*throttled_, *cache_, manager_.clock(), manager_.log(),
                                                 [this] { return manager_.leading(); }));
-    const auto work = [this] {
-        return heap_work(controller_->reconciles_started(), manager_.objects_received());
-    };
-    const auto trim = [this] {
-        controller_->forget_old();
-        give_memory_back();
-    };
-    manager_.start("heap", trim_heap_when_calm(manager_.clock(), work, trim));
 }
 
 // After a change of an object that all TrainJobs are built from.
@@ -162,12 +150,8 @@ api::Result<> Process::run(const kube::ClusterConfig& config) {
     if (auto started = manager_.start_admin_server(); !started) return started.error();
     watch();
     start_loops();
-    const auto awaited = [this]() -> std::size_t {
-        if (!cache_->synced_somewhere()) return 0;  // no pause between the pieces of the first lists
-        return controller_->is_full() ? controller_->reconciles_running() : net::unlimited;
-    };
     const kube::Manager::Shutdown shutdown = {.before = [this](bool immediate) { return drain(immediate); }};
-    return manager_.run(shutdown, awaited);
+    return manager_.run(shutdown);
 }
 
 }  // namespace
@@ -177,8 +161,6 @@ api::Result<> run(const Settings& settings) {
     auto config =
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
-    keep_heap_small();
-    net::map_program_in_small_pieces();
     return Process(settings, *config).run(*config);
 }
 

@@ -6,7 +6,6 @@
 #include "admission/runtime_informer.hpp"
 #include "certificate/admission_certificate.hpp"
 #include "kube/manager/manager.hpp"
-#include "net/process/program_pages.hpp"
 #include "progress/progress_process.hpp"
 #include "progress/progress_server.hpp"
 #include "runtime/plugin.hpp"
@@ -174,7 +173,6 @@ api::Result<> run(const Settings& settings) {
     const auto config =
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
-    net::map_program_in_small_pieces();
     if (!settings.services.admission) return run_progress(settings, *config);
     auto certificate = AdmissionCertificate::open(settings);
     if (!certificate) return certificate.error();

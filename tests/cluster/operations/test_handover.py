@@ -1,8 +1,6 @@
 """Two reconcilers on the real API server: late writes of a former leader, and a standby."""
 
 import os
-import pathlib
-import re
 import signal
 import threading
 import time
@@ -271,40 +269,3 @@ def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_while_its_reconcile
         let_go.set()
     wait_for("the last requests of the first to arrive", lambda: all(request.answered for request in held))
     assert [rest.get("jobsets", name) for name in names] == before
-
-
-def pages_of_programs(program):
-    """Returns the resident pages of its files in kB. They are returned together with free heap, and come back when they are used."""
-    return int(re.search(r"RssFile:\s*(\d+) kB", pathlib.Path(f"/proc/{program.pid}/status").read_text()).group(1))
-
-
-def pieces_of_program(program):
-    """Returns the number of mappings of its executable file: a linker makes about five."""
-    maps = pathlib.Path(f"/proc/{program.pid}/maps").read_text()
-    return maps.count(os.readlink(f"/proc/{program.pid}/exe"))
-
-
-def test_a_standby_returns_memory_after_its_start_and_after_many_changes(rest, start):
-    leader = start()
-    wait_for("the lease", lambda: leader.leads())
-    standby = start()
-
-    assert pieces_of_program(standby) > 100
-    seen = []
-
-    def has_pages():
-        seen.append(pages_of_programs(standby))
-        return seen[-1]
-
-    def gives_back():
-        # They become fewer only so. After the changes it is a fifth of them.
-        wait_for("memory to be returned", lambda: has_pages() < 0.9 * max(seen), interval=0.05)
-    gives_back()
-    known = standby.metric("signalbox_cache_objects", "trainjobs")
-    seen.clear()
-    for number in range(110):
-        rest.create(train_job(f"storm-{number}", "missing"))
-        has_pages()  # it may give them back before all are there
-    wait_for("them in its cache", lambda: has_pages() and standby.metric("signalbox_cache_objects", "trainjobs") == known + 110)
-    gives_back()
-    assert not standby.leads() and standby.metric("signalbox_reconciles_total") == 0

@@ -119,13 +119,6 @@ void Manager::log_watch(const Scope& scope, const api::Error* error) {
         log_.info("watching", {{"resource", what}});
 }
 
-std::uint64_t Manager::objects_received() const {
-    std::uint64_t objects = 0;
-    for (const auto* reflectors : {&reflectors_, &optional_reflectors_})
-        for (const auto& reflector : *reflectors) objects += reflector->objects_received();
-    return objects;
-}
-
 std::unique_ptr<EventRecorder> Manager::record_events(ApiServer& server, const std::string& identity,
                                                       const char* log_key) {
     net::Counter dropped =
@@ -204,9 +197,9 @@ net::Task<> Manager::end(const Shutdown& shutdown, bool immediate) {
     if (admin_) co_await admin_->drain(admin_drain_time);
 }
 
-api::Result<> Manager::run(const Shutdown& shutdown, const net::ExpectedCompletions& awaited) {
+api::Result<> Manager::run(const Shutdown& shutdown) {
     start("watch of the event loop", loop_gaps_.watch());
-    auto lived = supervisor_.run([&](bool immediate) { return end(shutdown, immediate); }, awaited);
+    auto lived = supervisor_.run([&](bool immediate) { return end(shutdown, immediate); });
     ignore_further_signals();
     if (lived) log_.info("stopped");
     return lived;

@@ -96,7 +96,6 @@ void WatchMachine::page(std::string_view body, Sink& sink) {
         return stumble(page.error());
     }
     if (continue_.empty()) sink.begin_replace();
-    brought_ += page->items.size();
     for (api::Json& item : page->items) {
         const api::Json& metadata = std::as_const(item)["metadata"];
         const api::ObjectKey key = {std::string(metadata["namespace"].as_string()),
@@ -137,7 +136,6 @@ bool WatchMachine::line(std::string_view line, Sink& sink) {
             break;
         case WatchEvent::Type::removed: sink.remove(event->key, event->resource_version); break;
     }
-    ++brought_;
     if (watching) {
         resource_version_ = std::move(event->resource_version);
         failures_ = 0;

@@ -67,7 +67,7 @@ Task<> Supervisor::run_until_shutdown(const Shutdown& shutdown) {
     co_await own_.join();
 }
 
-api::Result<> Supervisor::run(const Shutdown& shutdown, const ExpectedCompletions& awaited) {
+api::Result<> Supervisor::run(const Shutdown& shutdown) {
     try {
         own_.start(handle_signals(), [this](const std::exception_ptr& thrown) {
             if (thrown) note_bug("signals", what_of(thrown));
@@ -77,10 +77,7 @@ api::Result<> Supervisor::run(const Shutdown& shutdown, const ExpectedCompletion
             if (thrown) std::rethrow_exception(thrown);
         };
         boost::asio::co_spawn(context_, run_until_shutdown(shutdown), stop);
-        if (awaited)
-            run_paced(context_, awaited);
-        else
-            context_.run();
+        context_.run();
         // Cancelled coroutines run to their end, so that none outlives the objects that it uses.
         context_.restart();
         context_.run_for(limits_.unwind);

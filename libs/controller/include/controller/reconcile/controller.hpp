@@ -26,8 +26,6 @@ public:
 
     /// Enqueues a TrainJob after a change. A change that the last reconcile made itself enqueues nothing.
     void enqueue(const api::ObjectKey& train_job, const Change& change = {});
-    /// Frees the memory of reconciles that ended a while ago.
-    void forget_old() { queue_.forget_old(clock_.now()); }
     /// Makes the controller call allowed() again.
     void notify() { wakeup_.notify(); }
 
@@ -40,11 +38,8 @@ public:
     net::Task<std::size_t> drain(std::chrono::milliseconds patience);
     /// Returns how many have been started so far.
     std::uint64_t reconciles_started() const { return reconciles_started_; }
-    std::size_t reconciles_running() const { return running_.size(); }
     /// Returns how many TrainJobs have ended and wait for their TTL.
     std::size_t expiring() const { return expiring_.size(); }
-    /// Returns whether TrainJobs that are due wait for the end of a reconcile.
-    bool is_full() const { return queue_.is_full(); }
 
 private:
     /// Writes of a reconcile that the caches have not shown yet.

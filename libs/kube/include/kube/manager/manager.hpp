@@ -60,8 +60,6 @@ public:
     void watch(ApiServer& server, Scope scope, Sink& sink, std::function<void()> on_change = {});
     /// As watch(), for a kind that clusters may lack, now or for ever: readiness does not wait for it.
     void watch_once_installed(ApiServer& server, Scope scope, Sink& sink);
-    /// Returns how many objects the watches have received.
-    std::uint64_t objects_received() const;
 
     /// Makes a recorder of events in the name of `identity`. Dropped events are counted; the log has their
     /// object as `log_key`, a literal.
@@ -98,7 +96,7 @@ public:
     /// Runs the process until SIGTERM, SIGINT or a bug, which is an error; see net::Supervisor. The process
     /// is not ready from the signal on. The lease is released after the loops. Later signals are ignored, so
     /// that they do not replace the exit status.
-    api::Result<> run(const Shutdown& shutdown, const net::ExpectedCompletions& awaited = {});
+    api::Result<> run(const Shutdown& shutdown);
 
 private:
     using Reflectors = std::vector<std::unique_ptr<Reflector>>;

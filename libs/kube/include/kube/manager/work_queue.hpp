@@ -47,7 +47,7 @@ private:
 /// The keys of objects to reconcile, and when. It starts one reconcile per key at a time; changes during a
 /// reconcile cause one more reconcile after it. Namespaces share reconciles by their cost (FairQueue), and
 /// events can start only a limited number for one key (EventLimit). Memory is held only for keys that wait,
-/// run, have failed, or were reconciled a moment ago or since forget_old(). Thread rule: one thread.
+/// run, have failed, or were reconciled a moment ago. Thread rule: one thread.
 class WorkQueue {
 public:
     static constexpr std::chrono::seconds first_backoff{1};
@@ -93,15 +93,11 @@ public:
     /// Removes the key of an object that no longer exists. A key stays while its reconcile runs, or while the
     /// server's Retry-After delays it: that also holds for the next object of the name.
     void forget(const api::ObjectKey& key);
-    /// Frees the memory of keys that were reconciled a while ago.
-    void forget_old(SteadyTime now) { events_.forget_old(now); }
     /// Resets the failures of a key that now belongs to another object.
     void forgive(const api::ObjectKey& key);
     /// Returns when next() has a key; a time in the past means now. nullopt: not before a reconcile ends or a
     /// key is added.
     std::optional<SteadyTime> next_wakeup() const;
-    /// Returns whether a key is due that may not start before another reconcile ends.
-    bool is_full() const { return full_ || running_ >= slots_; }
 
     std::size_t ready() const { return ready_.size(); }     ///< keys that are due and not started
     std::size_t waiting() const { return timers_.size(); }  ///< keys whose time has not come

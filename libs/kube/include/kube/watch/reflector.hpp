@@ -39,7 +39,6 @@ public:
     bool synced() const { return machine_.synced(); }
     /// Returns whether the sink is complete and there is no error.
     bool healthy() const { return machine_.synced() && !machine_.error(); }
-    std::uint64_t objects_received() const { return machine_.objects_received(); }
     const Restarts& restarts() const { return restarts_; }
     const Scope& scope() const { return scope_; }
     /// Returns whether a permission is missing. It will retry.

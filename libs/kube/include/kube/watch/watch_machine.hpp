@@ -81,9 +81,6 @@ public:
 
     /// Returns whether one list was complete.
     bool synced() const { return synced_; }
-    /// Returns how many objects lists and watches have delivered so far, including deleted ones and without
-    /// bookmarks.
-    std::uint64_t objects_received() const { return brought_; }
     /// Returns why there is no list or watch now; empty while it works.
     const std::optional<api::Error>& error() const { return error_; }
 
@@ -104,7 +101,6 @@ private:
     Phase phase_ = Phase::stream;
     bool can_stream_ = true;
     bool synced_ = false;
-    std::uint64_t brought_ = 0;
     bool open_ = false;             // the stream is open
     SteadyTime opened_at_ = {};     // when the stream was requested
     std::string resource_version_;  // the watch resumes after this

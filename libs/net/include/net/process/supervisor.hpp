@@ -7,7 +7,6 @@
 #include <string>
 
 #include "net/process/log.hpp"
-#include "net/process/poll_pacer.hpp"
 #include "net/process/signals.hpp"
 #include "net/process/task_group.hpp"
 
@@ -41,9 +40,8 @@ public:
     Task<> stop_loops() { return loops_.join(); }
 
     /// Runs the context until the end. Returns an error after a bug. Exits with status 1 on a second signal,
-    /// if `shutdown` exceeds its limit, or if a handler outside all loops throws. With `awaited`, runs in
-    /// rounds.
-    api::Result<> run(const Shutdown& shutdown, const ExpectedCompletions& awaited = {});
+    /// if `shutdown` exceeds its limit, or if a handler outside all loops throws.
+    api::Result<> run(const Shutdown& shutdown);
 
 private:
     Task<> handle_signals();
