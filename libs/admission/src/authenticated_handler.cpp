@@ -48,14 +48,14 @@ net::Task<net::HttpResponse> AuthenticatedHandler::ask_and_admit(net::HttpReques
 // The error for a rejected client has the requirements, and nothing about clients with permission.
 net::HttpResponse AuthenticatedHandler::reject(AuthResult result) {
     if (result == AuthResult::unknown) {
-        metrics_.count_refused(Outcome::unchecked);
+        observer_.refused(Outcome::unchecked);
         return plain(503, "the caller cannot be checked now, try again");
     }
     if (result == AuthResult::forbidden) {
-        metrics_.count_refused(Outcome::forbidden);
+        observer_.refused(Outcome::forbidden);
         return reject_and_close(403, "this user may not call");
     }
-    metrics_.count_refused(Outcome::unauthorized);
+    observer_.refused(Outcome::unauthorized);
     auto response = reject_and_close(401, "a valid bearer token is needed");
     response.headers.emplace_back("WWW-Authenticate", "Bearer");
     return response;
@@ -65,7 +65,7 @@ net::HttpResponse AuthenticatedHandler::reject(AuthResult result) {
 net::Answer AuthenticatedHandler::admit(net::HttpRequest& request, kube::SteadyTime came) {
     // A small body cannot have so many values; counting takes a twentieth of a review's time.
     if (request.body.size() > max_review_values && count_values(request.body) > max_review_values) {
-        metrics_.count_refused(Outcome::too_large);
+        observer_.refused(Outcome::too_large);
         return plain(413, "the body holds too many values");
     }
     return reviews_.answer_by(request, came);

@@ -111,6 +111,12 @@ net::Task<LookUp> look_up_inputs(const InputReader& reader, const Subject& subje
     co_return outcome;
 }
 
+Outcome outcome_of(const api::Verdict& verdict) {
+    if (!verdict.denial) return verdict.patch.empty() ? Outcome::allowed : Outcome::patched;
+    if (verdict.denial->code == 503) return Outcome::unavailable;
+    return verdict.denial->code == 400 ? Outcome::bad : Outcome::invalid;
+}
+
 }  // namespace
 
 struct ReviewHandler::Review {
@@ -138,7 +144,7 @@ public:
     ~RequestRecord() {
         if (!open_) return;
         const std::chrono::duration<double> took = handler_.clock_.now() - began_;
-        handler_.metrics_.count(route_, outcome_, took.count());
+        handler_.observer_.ended(route_, outcome_, took.count());
     }
     RequestRecord(const RequestRecord&) = delete;
     RequestRecord& operator=(const RequestRecord&) = delete;
@@ -177,7 +183,7 @@ net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& req
     MaybeTurn turn;
     co_await take_turn(turns_->expensive, turn);
     if (clock_.now() > deadline) {
-        metrics_.count_refused(Outcome::overloaded);
+        observer_.refused(Outcome::overloaded);
         co_return plain(503, "too many large reviews at a time, try again");
     }
     RequestRecord record(*this, find_route(request.target), came);
@@ -256,7 +262,7 @@ net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, Requ
             if (const auto verdict = verdict_without_lookup(waiting, review))
                 return conclude(review, *verdict, record);
             record.close();
-            metrics_.count_refused(Outcome::overloaded);
+            observer_.refused(Outcome::overloaded);
             return plain(503, "too many reviews wait for the API server, try again");
         }
         waiting.permit.emplace(std::move(*permit));
@@ -333,9 +339,7 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
     net::HttpResponse response = {.headers = {{"Content-Type", "application/json"}},
                                   .body = api::encode_admission_review(review.request, verdict)};
     record.ended_as(outcome_of(verdict));
-    if (verdict.denial) metrics_.count_causes(*review.route, verdict.denial->causes);
-    metrics_.count_warnings(*review.route, verdict.warnings);
-    metrics_.count_restored(verdict.restored);
+    observer_.judged(*review.route, verdict);
     if (log_.enabled(net::LogLevel::debug)) {
         const api::AdmissionRequest& request = review.request;
         const std::string_view kind = review.route->kind;

@@ -55,12 +55,6 @@ std::vector<api::RuleId> rules_of(const List& list, Rule rule) {
 
 }  // namespace
 
-Outcome outcome_of(const api::Verdict& verdict) {
-    if (!verdict.denial) return verdict.patch.empty() ? Outcome::allowed : Outcome::patched;
-    if (verdict.denial->code == 503) return Outcome::unavailable;
-    return verdict.denial->code == 400 ? Outcome::bad : Outcome::invalid;
-}
-
 ReviewMetrics::ReviewMetrics(net::Metrics& metrics) : metrics_(metrics), series_(routes().size() + 1) {
     const auto add = [&](const api::RestoredField& of) {
         restored_[of] = metrics.counter("signalbox_admission_fields_restored_total",
@@ -96,23 +90,24 @@ ReviewMetrics::Series& ReviewMetrics::of(const Route* route) {
     return series_[route ? index(route - routes().data()) : routes().size()];
 }
 
-void ReviewMetrics::count(const Route* route, Outcome outcome, double seconds) {
+void ReviewMetrics::ended(const Route* route, Outcome outcome, double seconds) {
     Series& series = of(route);
     series.outcomes[index(outcome)].add();
     series.seconds.observe(seconds);
 }
 
-void ReviewMetrics::count_causes(const Route& route, const api::FieldErrors& causes) {
-    for (const api::FieldError& cause : causes) of(&route).causes[index(cause.type)].add();
-    count_rules("signalbox_admission_rejections_total",
-                "Denied reviews by the rule that their object breaks, once for each of several.", route,
-                rules_of(causes, [](const auto& cause) { return cause.rule; }));
-}
-
-void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warnings) {
+void ReviewMetrics::judged(const Route& route, const api::Verdict& verdict) {
+    if (verdict.denial) {
+        const api::FieldErrors& causes = verdict.denial->causes;
+        for (const api::FieldError& cause : causes) of(&route).causes[index(cause.type)].add();
+        count_rules("signalbox_admission_rejections_total",
+                    "Denied reviews by the rule that their object breaks, once for each of several.", route,
+                    rules_of(causes, [](const auto& cause) { return cause.rule; }));
+    }
     count_rules("signalbox_admission_warnings_total",
                 "Reviews that warned, by the rule of the warning, once for each of several.", route,
-                rules_of(warnings, [](const auto& warning) { return warning.rule; }));
+                rules_of(verdict.warnings, [](const auto& warning) { return warning.rule; }));
+    for (const api::RestoredField& each : verdict.restored) restored_.at(each).add();
 }
 
 // Finds counters by name: denials are rare, and only plugins know their rules.
@@ -123,10 +118,6 @@ void ReviewMetrics::count_rules(const char* name, const char* help, const Route&
             .counter(name, help,
                      {{"path", std::string(route.path)}, {"rule", std::string(rule.name())}})
             .add();
-}
-
-void ReviewMetrics::count_restored(const std::vector<api::RestoredField>& fields) {
-    for (const api::RestoredField& each : fields) restored_.at(each).add();
 }
 
 }  // namespace admission

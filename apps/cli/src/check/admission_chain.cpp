@@ -100,7 +100,7 @@ OfflineAdmission::OfflineAdmission(offline::DocumentServer& server, const runtim
     : validation_(validation),
       silent_(net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}),
       facts_(no_runtimes_, server, pipeline),
-      handler_(facts_, *clock_, review_metrics_, silent_, pipeline, {}, std::move(policy)) {}
+      handler_(facts_, *clock_, unobserved_, silent_, pipeline, {}, std::move(policy)) {}
 
 Json OfflineAdmission::ask(std::string_view path, const Json& request) {
     const Json review = Json::object(

@@ -46,8 +46,7 @@ private:
     boost::asio::io_context context_{1};
     std::unique_ptr<kube::Clock> clock_ = kube::make_clock(context_.get_executor());
     net::Log silent_;
-    net::Metrics metrics_ = {};
-    admission::ReviewMetrics review_metrics_{metrics_};
+    admission::ReviewObserver unobserved_ = {};
     admission::RuntimeLister no_runtimes_ = {};  // all of them are looked up
     admission::InputReader facts_;
     admission::ReviewHandler handler_;

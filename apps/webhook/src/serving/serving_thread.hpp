@@ -5,6 +5,7 @@
 #include "admission/handler.hpp"
 #include "admission/inputs.hpp"
 #include "admission/limiter.hpp"
+#include "admission/metrics.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/runtime_lister.hpp"
 #include "admission/token_authenticator.hpp"

@@ -4,7 +4,7 @@
 
 #include "admission/handler.hpp"
 #include "admission/limiter.hpp"
-#include "admission/metrics.hpp"
+#include "admission/observer.hpp"
 #include "admission/token_authenticator.hpp"
 #include "kube/client/clock.hpp"
 #include "net/server/http_server.hpp"
@@ -21,12 +21,12 @@ class AuthenticatedHandler {
 public:
     /// `tokens`: nullptr accepts every caller.
     AuthenticatedHandler(ReviewHandler& reviews, TokenAuthenticator* tokens, Limiter& token_review_permits,
-                         kube::Clock& clock, ReviewMetrics& metrics)
+                         kube::Clock& clock, ReviewObserver& observer)
         : reviews_(reviews),
           tokens_(tokens),
           token_review_permits_(token_review_permits),
           clock_(clock),
-          metrics_(metrics) {}
+          observer_(observer) {}
 
     net::Answer receive(net::HttpRequest& request);
 
@@ -40,7 +40,7 @@ private:
     TokenAuthenticator* const tokens_;
     Limiter& token_review_permits_;
     kube::Clock& clock_;
-    ReviewMetrics& metrics_;
+    ReviewObserver& observer_;
 };
 
 }  // namespace admission

@@ -4,7 +4,7 @@
 
 #include "admission/inputs.hpp"
 #include "admission/limiter.hpp"
-#include "admission/metrics.hpp"
+#include "admission/observer.hpp"
 #include "admission/rare_log.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/routes.hpp"
@@ -29,13 +29,13 @@ std::chrono::milliseconds lookup_timeout(std::string_view target);
 /// inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
-    ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
+    ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewObserver& observer, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
                   kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, Limiter* limiter = nullptr,
                   ReviewTurns* turns = nullptr)
         : inputs_(inputs),
           clock_(clock),
-          metrics_(metrics),
+          observer_(observer),
           log_(log),
           pipeline_(pipeline),
           namespaces_(std::move(namespaces)),
@@ -70,7 +70,7 @@ private:
 
     const InputReader& inputs_;
     kube::Clock& clock_;
-    ReviewMetrics& metrics_;
+    ReviewObserver& observer_;
     net::Log& log_;
     const runtime::Pipeline& pipeline_;
     const kube::Namespaces namespaces_;
