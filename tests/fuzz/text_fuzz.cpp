@@ -33,6 +33,8 @@ void check_output(std::string_view raw) {
             const bool coloured = shown.find('\x1b') != shown.npos;
             MUST_HOLD(!coloured || shown.ends_with("\x1b[0m"));
             shown = without_colours(shown);
+        } else {
+            MUST_HOLD(api::find_ci_command(shown) == shown.npos);
         }
         std::erase(shown, '\t');
         MUST_HOLD(shown.find('\x1b') == shown.npos);

@@ -322,6 +322,8 @@ Json Schedule::status_to_write(const Job& job, const Pending& pending, api::Time
         if (!is_behind) time = job.advanced;
     }
     if (time && !without_progress_time_) tree["lastProgressTime"] = api::format_time(*time);
+    // What keeps the job from its progress deadline is small.
+    if (job.failures >= own_failures) tree.erase("metrics");
     return tree;
 }
 
@@ -337,7 +339,13 @@ bool Schedule::is_failing(const api::ObjectKey& key) const {
 
 bool Schedule::fails_alone(const api::ObjectKey& key) const {
     const Job* job = find(key);
-    return job && job->fails_alone;
+    return job && fails_alone(*job);
+}
+
+// A server without an answer, or busy, fails for all jobs, and so does one that refuses all of them, as
+// without permission or while another's webhook is away.
+bool Schedule::fails_alone(const Job& job) const {
+    return job.is_refused && job.failing_since && stored_at_ > *job.failing_since;
 }
 
 void Schedule::start_drain(double factor, Moment now) {
@@ -357,7 +365,7 @@ void Schedule::start_drain(double factor, Moment now) {
 milliseconds Schedule::longest_wait(Moment now) const {
     SteadyTime since = now.steady;
     for (const auto& [key, job] : jobs_) {
-        if (job->fails_alone) continue;
+        if (fails_alone(*job)) continue;
         if (job->pending) since = std::min(since, job->pending->since);
         if (job->sent) since = std::min(since, job->sent->since);
     }

@@ -30,7 +30,8 @@ Schedule::Outcome Schedule::written(const api::ObjectKey& key, std::uint64_t seq
     job->stored = std::move(stored);
     job->good_at = stored_at_ = now.steady;
     job->failures = 0;
-    job->is_failing = job->fails_alone = false;
+    job->is_failing = job->is_refused = false;
+    job->failing_since.reset();
     job->retry_at = {};
     settle(*job, now.steady);
     return Outcome::stored;
@@ -45,11 +46,12 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
         retry_later(*job, now.steady);
         return Outcome::retried;
     }
+    if (!job->failing_since) job->failing_since = now.steady;
     switch (error.code) {
         case api::Errc::conflict:
             if (++job->attempts <= most_attempts) return Outcome::changed;
             // Another client writes this TrainJob all the time.
-            job->is_failing = job->fails_alone = true;
+            job->is_failing = job->is_refused = true;
             job->retry_at = job->written_at + limits_.interval;
             retry_later(*job, job->retry_at);
             return Outcome::conflict;
@@ -61,9 +63,8 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
     const bool is_busy = error.http_status == 429 || (error.http_status == 503 && error.retry_after);
     if (!is_busy) {
         const Outcome outcome = back_off(*job, now.steady);
-        // A server without an answer, or busy, fails for all jobs. One that answers, but never with a
-        // success, has something against this TrainJob: it may be as large as etcd stores.
-        job->fails_alone = error.http_status != 0 && job->failures >= own_failures;
+        // The TrainJob may be as large as etcd stores.
+        job->is_refused = error.http_status != 0 && job->failures >= own_failures;
         return outcome;
     }
     const auto pause = std::min(error.retry_after.value_or(default_pause),
@@ -76,7 +77,7 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
 }
 
 Schedule::Outcome Schedule::give_up(Job& job, Outcome outcome, SteadyTime now) {
-    job.is_failing = true;
+    job.is_failing = job.is_refused = true;
     job.retry_at = {};
     if (!job.pending) {
         // The last accepted report is the stored one.

@@ -158,8 +158,9 @@ net::Task<> StatusWriter::stop() { return sending_.join(); }
 
 void StatusWriter::note(const api::ObjectKey& job, const api::Error& error, Schedule::Outcome outcome) {
     using enum Schedule::Outcome;
-    // An answer about one TrainJob says nothing about others; the Lease has a request of its own.
-    const bool works = outcome != unavailable || schedule_.fails_alone(job);
+    // A refusal of one TrainJob's status says nothing about others, if theirs is stored.
+    const bool is_failure = outcome == unavailable || outcome == forbidden || outcome == invalid;
+    const bool works = !is_failure || schedule_.fails_alone(job);
     // A change is logged once a minute at most: writes of some jobs may succeed and of others fail.
     if (works != works_logged_ && clock_.now() >= log_after_) {
         works_logged_ = works;
@@ -169,7 +170,7 @@ void StatusWriter::note(const api::ObjectKey& job, const api::Error& error, Sche
         else
             log_.warn("cannot write progress; trying again", {{"trainjob", job}, {"error", error}});
     }
-    writes_work_ = works;
+    failed_at_ = works ? std::nullopt : std::optional(clock_.now());
     if (schedule_.leaves_out_progress_time() && !std::exchange(noted_progress_time_, true))
         log_.warn(
             "the CRD of TrainJobs lacks status.trainerStatus.lastProgressTime, it is left out from now on: "

@@ -106,20 +106,44 @@ TEST_CASE("a job whose writes the API server always refuses counts for itself al
     }
 }
 
-TEST_CASE("a server that does not answer, or is busy, fails for all jobs", "[schedule]") {
+TEST_CASE("a job that is refused for its size is written without its metrics", "[schedule]") {
+    Plan plan;
+    plan.update();
+    progress::Report report = plan.report(40);
+    report.metrics = {{.name = "loss", .value = "0.5"}};
+    plan.submit({.report = report});
+    for (int i = 0; i < progress::Schedule::own_failures; ++i) {
+        const auto write = plan.must_take();
+        CHECK(plan.status_of(write).contains("metrics"));
+        plan.fail(write, broken);
+        plan.pass(30s);
+    }
+    const auto write = plan.must_take();
+    CHECK_FALSE(plan.status_of(write).contains("metrics"));
+    CHECK(plan.status_of(write)["progressPercentage"].int_or(0) == 40);
+    plan.store(write);
+    plan.submit({.report = report});
+    plan.pass(30s);
+    CHECK(plan.status_of(plan.must_take()).contains("metrics"));
+}
+
+TEST_CASE("a server that does not answer, is busy, or refuses all writes fails for all jobs", "[schedule]") {
     const api::Error no_answer = {.code = api::Errc::unavailable, .message = "connection reset"};
     const api::Error busy = {
         .code = api::Errc::unavailable, .message = "later", .http_status = 429, .retry_after = 1s};
-    for (const api::Error& error : {no_answer, busy}) {
+    for (const api::Error& error : {no_answer, busy, broken}) {
         Plan plan;
-        plan.update();
+        const api::ObjectKey other = in("other", 0);
+        for (const api::ObjectKey& key : {job, other}) plan.update(key);
+        plan.submit(1, other);
+        plan.write_all();
         for (int second = 0; second < 120; ++second) {
-            plan.submit(second % 99);
+            for (const api::ObjectKey& key : {job, other}) plan.submit(second % 99, key);
             for (auto write = plan.take(); write; write = plan.take()) plan.fail(*write, error);
             plan.pass(1s);
         }
         CHECK(plan.schedule.longest_wait(plan.now()) > 100s);
-        CHECK_FALSE(plan.schedule.fails_alone(job));
+        for (const api::ObjectKey& key : {job, other}) CHECK_FALSE(plan.schedule.fails_alone(key));
     }
 }
 

@@ -75,6 +75,16 @@ std::size_t style_length(std::string_view text) {
     return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
 }
 
+std::string without_styles(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t style = style_length(text);
+        if (style == 0) out += text.front();
+        text.remove_prefix(std::max<std::size_t>(style, 1));
+    }
+    return out;
+}
+
 bool write_to(std::FILE* file, const std::string& text) {
     return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
 }
@@ -102,13 +112,16 @@ Text Text::painted(std::string_view raw, Tone tone, Colours colours) {
 }
 
 Text Text::output(std::string_view raw, Colours colours) {
+    // First, because what is left without them may be a command of a CI.
+    const std::string stripped = colours == Colours::no ? without_styles(raw) : std::string();
     Text text;
     bool styled = false;
-    append_escaped(text.text_, raw, [&](std::string_view& rest) {
+    append_escaped(text.text_, colours == Colours::no ? stripped : raw, [&](std::string_view& rest) {
         const bool is_tab = rest.front() == '\t';
-        const std::size_t length = is_tab ? 1 : rest.front() == escape ? style_length(rest) : 0;
-        if (is_tab || colours == Colours::yes) text.text_ += rest.substr(0, length);
-        styled = styled || (length > 1 && colours == Colours::yes);
+        const bool may_be_style = colours == Colours::yes && rest.front() == escape;
+        const std::size_t length = is_tab ? 1 : may_be_style ? style_length(rest) : 0;
+        text.text_ += rest.substr(0, length);
+        styled = styled || length > 1;
         rest.remove_prefix(length);
         return length > 0;
     });

@@ -83,10 +83,16 @@ void ServerClock::note(const DatedAnswer& answer) {
     else
         other_ = alone;
     if (!is_known || !other_since_) other_since_ = came;
-    if (came < *other_since_ + settled_after) return;
+    if (came < *other_since_ + settled_after || is_own(clock_->at(came))) return;
     clock_ = std::exchange(other_, std::nullopt);
     other_since_.reset();
     contradicted_.reset();
+}
+
+// Returns whether this node's clock shows that time.
+bool ServerClock::is_own(MicroTime time) const {
+    const MicroTime own = own_.wall();
+    return own <= time + tolerated && time <= own + tolerated;
 }
 
 bool ServerClock::is_certain() const {
@@ -98,9 +104,6 @@ MicroTime ServerClock::wall() const {
     const MicroTime known = clock_->at(now());
     if (!other_ || is_certain()) return known;
     const MicroTime stated = other_->at(now());
-    const auto is_own = [own = own_.wall()](MicroTime time) {
-        return own <= time + tolerated && time <= own + tolerated;
-    };
     if (is_own(known) || is_own(stated)) return is_own(known) ? known : stated;
     return other_since_ ? std::max(known, stated) : known;
 }

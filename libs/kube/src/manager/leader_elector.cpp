@@ -82,11 +82,12 @@ void LeaderElector::report() {
 
 void LeaderElector::report_stored(const api::Json& lease, SteadyTime sent) {
     if (!callbacks_.stored) return;
-    std::optional<api::Time> latest;
-    for (const api::Json& entry : lease["metadata"]["managedFields"].items())
-        if (const auto time = api::as_time(entry["time"].as_string()))
-            latest = std::max(latest.value_or(*time), *time);
-    if (latest) callbacks_.stored({.date = *latest, .sent = sent, .came = clock_.now()});
+    // The entry of the manager that renews it. Others may have written a label at any time.
+    for (const api::Json& entry : lease["metadata"]["managedFields"].items()) {
+        if (!entry["fieldsV1"]["f:spec"].contains("f:renewTime")) continue;
+        const auto time = api::as_time(entry["time"].as_string());
+        if (time) callbacks_.stored({.date = *time, .sent = sent, .came = clock_.now()});
+    }
 }
 
 void LeaderElector::report_error(const api::Result<api::Json>& answer, bool is_read) {

@@ -114,7 +114,8 @@ public:
     /// Returns whether the last write of the job failed.
     bool is_failing(const api::ObjectKey& job) const;
 
-    /// Returns whether the writes of the job fail because of the job itself.
+    /// Returns whether the writes of the job are refused because of the job itself: those of another one have
+    /// succeeded meanwhile.
     bool fails_alone(const api::ObjectKey& job) const;
 
     /// Called at the shutdown: everything pending is due, and the budget is multiplied by `factor`.
@@ -137,7 +138,8 @@ public:
     static constexpr std::chrono::seconds longest_pause{60};
     static constexpr std::chrono::minutes idle_for{10};
     static constexpr int most_attempts = 3;
-    /// After so many refused writes in a row, the job itself is the cause.
+    /// After so many refused writes in a row, reports are written without metrics, and the job itself may be
+    /// the cause.
     static constexpr int own_failures = 3;
 
 private:
@@ -162,6 +164,7 @@ private:
     struct Line;
 
     Job* find(const api::ObjectKey& key) const;
+    bool fails_alone(const Job& job) const;
     Job* find_sent(const api::ObjectKey& key, std::uint64_t sequence) const;
     void touch(Job& job, kube::SteadyTime now);
     void erase(Job& job);

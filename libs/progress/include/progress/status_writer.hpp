@@ -41,8 +41,11 @@ public:
     /// Ends all requests. Call it after run() has ended.
     net::Task<> stop();
 
-    /// Returns whether the last write succeeded.
-    bool writes_work() const { return writes_work_; }
+    /// Returns whether the last write succeeded, or the last that did not was a while ago: a job whose report
+    /// was refused may not report again.
+    bool writes_work() const { return !failed_at_ || clock_.now() > *failed_at_ + failure_counts_for; }
+
+    static constexpr std::chrono::minutes failure_counts_for{1};
 
 private:
     struct Waiter;
@@ -64,7 +67,7 @@ private:
     net::Wakeup settled_;
     kube::SteadyTime sleeps_until_ = kube::SteadyTime::min();  // min: it is awake
     std::unordered_map<api::ObjectKey, Waiters> waiters_ = {};
-    bool writes_work_ = true;
+    std::optional<kube::SteadyTime> failed_at_ = {};
     bool works_logged_ = true;
     kube::SteadyTime log_after_ = kube::SteadyTime::min();
     bool noted_progress_time_ = false;

@@ -128,7 +128,7 @@ def lease(name, make):
 
 # (account, what is stored, members that it may change, what is written of members instead of values from the schema)
 CHANGES = [
-    ("thief", with_metadata("ConfigMap", "job-mpi-hostfile", data={"one": "any"}), {"data", "immutable", "metadata.annotations"},
+    ("thief", with_metadata("ConfigMap", "job-mpi-hostfile", data={"one": "any"}), {"binaryData", "data", "immutable", "metadata.annotations"},
      {"metadata.annotations": [{}, {"any": "yes"}, {**METADATA["annotations"], "trainer.kubeflow.org/applied-hash": "any"}]}),
     ("thief", with_metadata("JobSet", "job"), WORKLOAD, SUSPENDED),
     ("thief", with_metadata("PodGroup", "job", spec={"minMember": 1}), WORKLOAD, GANG),
@@ -143,7 +143,7 @@ CHANGES = [
 ]
 # The same of what it creates. The certificates are created by an apply: test_account_objects.py.
 CREATIONS = [
-    ("thief", obj("ConfigMap", "job-mpi-hostfile"), {"data", "immutable"}, {}),
+    ("thief", obj("ConfigMap", "job-mpi-hostfile"), {"binaryData", "data", "immutable"}, {}),
     ("thief", obj("Secret", "job-flux-curve", type="Opaque"), {"data", "immutable"}, {}),
     ("thief", obj("JobSet", "job"), WORKLOAD, SUSPENDED),
     ("thief", obj("PodGroup", "job", spec={"minMember": 1}), WORKLOAD, GANG),

@@ -173,6 +173,21 @@ def test_the_server_of_progress_may_write_only_its_secret_and_its_lease_as_they_
     assert create(thief_of_progress, obj("Lease", "signalbox-progress", owners=()), "kubeflow-system")
 
 
+def test_the_server_of_progress_may_not_date_its_availability_back(rest, thief_of_progress):
+    path = PATH["Lease"].format("kubeflow-system")
+    made = rest.request("POST", path, obj("Lease", "signalbox-progress", owners=(), spec={"acquireTime": "2026-01-01T00:00:00.000001Z"}))
+
+    def write(spec):
+        return thief_of_progress.request("PUT", f"{path}/signalbox-progress?dryRun=All", {**made, "spec": spec})
+    try:
+        for later in ("2026-01-01T00:00:00.000001Z", "2026-01-01T00:00:00.000002Z"):
+            assert write({"acquireTime": later})
+        for earlier in ({"acquireTime": "2026-01-01T00:00:00.000000Z"}, {}):
+            assert refused(lambda spec=earlier: write(spec))
+    finally:
+        rest.request("DELETE", f"{path}/signalbox-progress")
+
+
 def test_the_policy_of_progress_covers_all_that_its_roles_allow_to_write():
     component = ROOT / "manifests" / "components" / "progress"
     operation = {"create": "CREATE", "update": "UPDATE", "patch": "UPDATE"}

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "api/text.hpp"
 #include "api/yaml.hpp"
 #include "text/duration.hpp"
 #include "text/terminal.hpp"
@@ -73,6 +74,16 @@ TEST_CASE("output of programs keeps its tabs, and on a terminal its colours up t
           "\x1b[1;31mred\x1b[0m\tand\\x1b[2K\\x1b[1A\x1b[38:5:1m\\x1b[\\r\x1b[0m\n");
     CHECK(Text::output(raw, Colours::no).str() == "red\tand\\x1b[2K\\x1b[1A\\x1b[\\r\n");
     CHECK(Text::output("plain", Colours::yes).str() == "plain\n");
+}
+
+TEST_CASE("output of programs is no command of a CI, whatever is left out of it", "[text]") {
+    for (const char* raw : {"##\x1b[m[error]x", "##vso\x1b[0m[task.setvariable variable=a]b", "\x1b[m::error::x",
+                            "\x1b[1m:\x1b[m:error::x", "#\x1b[m#\x1b[m[error]x"}) {
+        INFO(raw);
+        const std::string shown = Text::output(raw, Colours::no).str();
+        CHECK(api::find_ci_command(shown) == std::string::npos);
+        CHECK(shown.find('\x1b') == std::string::npos);
+    }
 }
 
 TEST_CASE("documents read as what they hold, and have nothing in them that Text escapes", "[text]") {

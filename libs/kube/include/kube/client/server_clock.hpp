@@ -24,11 +24,12 @@ std::optional<api::Time> parse_http_date(std::string_view text);
 ///
 /// An answer that contradicts the earlier ones makes the clock uncertain: a clock was set, or a proxy or
 /// another API server states other times. It is certain again when no answer has contradicted for
-/// `settled_after`. Thread rule: one thread.
+/// `settled_after`. A new time that all answers state since then is believed, unless this node's clock agrees
+/// with the former one. Thread rule: one thread.
 class ServerClock final : public Clock {
 public:
-    /// Two clocks that differ by less agree.
-    static constexpr std::chrono::seconds tolerated{2};
+    /// Two clocks that differ by less agree, and the earlier one counts: those of API servers without NTP.
+    static constexpr std::chrono::seconds tolerated{30};
     static constexpr std::chrono::minutes settled_after{2};
     /// Bounds are forgotten one to two of these after their answer.
     static constexpr std::chrono::minutes remembered_for{2};
@@ -70,6 +71,8 @@ private:
         void add(const Bounds& bounds, SteadyTime now);
         MicroTime at(SteadyTime now) const;
     };
+
+    bool is_own(MicroTime time) const;
 
     Clock& own_;
     std::optional<Estimate> clock_ = {};
