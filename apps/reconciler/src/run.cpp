@@ -114,9 +114,8 @@ void Process::watch() {
             manager_.watch(*server_, scope, sink, [this] { controller_->notify(); });
     }
     if (settings_.leader_elect)
-        manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_, [this] {
-            controller_->notify();
-        });
+        manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_,
+                       [this] { controller_->notify(); });
     manager_.metrics().read_gauge("signalbox_leader",
                                   "1 while this process may act: it holds the lease, or needs none.",
                                   [this] { return manager_.leading() ? 1 : 0; });
@@ -139,8 +138,9 @@ void Process::enqueue_all() {
 net::Task<> Process::drain(bool immediate) {
     const auto cut = co_await controller_->drain(immediate ? drain_time.zero() : drain_time);
     if (cut > 0 && !immediate)
-        manager_.log().info("reconciles did not end in time; they were cut, and the next leader takes them up",
-                            {{"reconciles", cut}, {"seconds", drain_time.count() / 1000}});
+        manager_.log().info(
+            "reconciles did not end in time; they were cut, and the next leader takes them up",
+            {{"reconciles", cut}, {"seconds", drain_time.count() / 1000}});
 }
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {

@@ -114,9 +114,7 @@ void ReviewMetrics::judged(const Route& route, const api::Verdict& verdict) {
 void ReviewMetrics::count_rules(const char* name, const char* help, const Route& route,
                                 const std::vector<api::RuleId>& rules) {
     for (const api::RuleId& rule : rules)
-        metrics_
-            .counter(name, help,
-                     {{"path", std::string(route.path)}, {"rule", std::string(rule.name())}})
+        metrics_.counter(name, help, {{"path", std::string(route.path)}, {"rule", std::string(rule.name())}})
             .add();
 }
 

@@ -52,7 +52,8 @@ TEST_CASE("an exception in a reconcile is counted, logged and followed by anothe
     shop.submit("job");
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK_THAT(shop.lines, Catch::Contains("reconcile failed with an exception") && Catch::Contains("ns/job"));
+    CHECK_THAT(shop.lines,
+               Catch::Contains("reconcile failed with an exception") && Catch::Contains("ns/job"));
     CHECK_THAT(shop.metrics.expose(), Catch::Contains("signalbox_reconciles_total{result=\"exception\"} 1"));
     CHECK(!shop.ended);
     const int before = reconciles;

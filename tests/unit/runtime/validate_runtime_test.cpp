@@ -75,9 +75,7 @@ TEST_CASE("a runtime is admitted unless it breaks a rule, and an update may keep
            "spec: "
            "{template: {spec: {containers: [{name: node}]}}}}}"}},
          "Invalid spec.template.spec.replicatedJobs[1].template.metadata.labels"},
-        {"plain jobs need no host names",
-         {{"spec.template.spec.network.enableDNSHostnames", "false"}},
-         ""},
+        {"plain jobs need no host names", {{"spec.template.spec.network.enableDNSHostnames", "false"}}, ""},
         {"a job's name", {{job_name.c_str(), "Node"}}, "Invalid " + job_name},
         {"a job's empty name", {{job_name.c_str(), "\"\""}}, "Invalid " + job_name},
         {"a job's name that begins with a hyphen", {{job_name.c_str(), "\"-x\""}}, "Invalid " + job_name},

@@ -306,7 +306,8 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     note_written(key, report, now);
     // The cache may have shown the writes already; then no change comes that would drop the expectations.
     if (report.own_writes_need_no_reconcile) expectations_met(key, now);
-    if (report.error) log_.debug("reconcile failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
+    if (report.error)
+        log_.debug("reconcile failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
     if (report.retry_state == lifecycle::RetryState())
         retries_.erase(key);
     else

@@ -77,8 +77,8 @@ TEST_CASE("output of programs keeps its tabs, and on a terminal its colours up t
 }
 
 TEST_CASE("output of programs is no command of a CI, whatever is left out of it", "[text]") {
-    for (const char* raw : {"##\x1b[m[error]x", "##vso\x1b[0m[task.setvariable variable=a]b", "\x1b[m::error::x",
-                            "\x1b[1m:\x1b[m:error::x", "#\x1b[m#\x1b[m[error]x"}) {
+    for (const char* raw : {"##\x1b[m[error]x", "##vso\x1b[0m[task.setvariable variable=a]b",
+                            "\x1b[m::error::x", "\x1b[1m:\x1b[m:error::x", "#\x1b[m#\x1b[m[error]x"}) {
         INFO(raw);
         const std::string shown = Text::output(raw, Colours::no).str();
         CHECK(api::find_ci_command(shown) == std::string::npos);

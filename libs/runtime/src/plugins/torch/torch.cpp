@@ -143,8 +143,8 @@ constexpr ShapeMember torch_members[] = {{"elasticPolicy", any_object}, {"envInj
 constexpr Shape torch_shape = {torch_members};
 
 constexpr api::RuleId targets_rule("torch_env_targets");
-constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env"), targets_rule,
-                                           torch_tune_rule, elastic_rule};
+constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env"), targets_rule, torch_tune_rule,
+                                           elastic_rule};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1},
                                    {"elasticPolicy.minNodes", 1},
