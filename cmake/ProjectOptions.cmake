@@ -23,8 +23,8 @@ target_compile_options(project_options INTERFACE $<$<CONFIG:Release>:-Wno-restri
 target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
 
 if(SIGNALBOX_NEAR_STATIC)
-    # Memory: unused functions and libraries are dropped, and relocations are short. docs/design/measurements.md#kept-in-the-reconciler has
-    # what that saves. Paths of the build machine are left out, so that builds can be reproduced.
+    # Memory: unused functions and libraries are dropped, and relocations are short. Paths of the build
+    # machine are left out, so that builds can be reproduced.
     target_compile_options(project_options INTERFACE
         -ffunction-sections -fdata-sections -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
     target_link_options(project_options INTERFACE

@@ -1,5 +1,5 @@
-"""Checks that what code, tests and manifests cite leads somewhere: a page of docs/ and its heading, a step of the order of decisions, a code
-of the table of rules. Nothing cites a text outside of the repository by a section or by the name of a file that is not here."""
+"""Checks that what code, tests and manifests cite leads somewhere: a page of docs/ and its heading, a step of the order of decisions. The
+tables of docs/design/admission.md have the rules of libs. Nothing cites a text outside of the repository by a section or by the name of a file that is not here."""
 
 import pathlib
 import re
@@ -18,7 +18,6 @@ BARE = re.compile(r"(?<![\w/.\"'-])(?:api|kubernetes|lifecycle|run-policy|runtim
 SECTION = re.compile(r"(?<!\w)(?:[Ss]ection|§) ?\d[\d.]*")
 OF_A_STANDARD = re.compile(r"RFC \d+")
 STEP = re.compile(r"\b[Ss]teps? (\d+)(?:(?:,| and| to) (\d+))?")
-CODE = re.compile(r"(?<![\w.\\-])[JW]\d{1,2}(?![\w.=])")
 # This file, and one whose pages are those of docs/.
 OTHERS = {"tests/guards/citations.py", "scripts/lib/site/mkdocs.yml"}
 
@@ -42,17 +41,18 @@ def steps():
     return {int(number) for number in re.findall(r"(?m)^\| (\d+) \|", section)}
 
 
-def codes():
-    return set(re.findall(r"(?m)^\| `\w+` \| (\w\d+) \|", (DESIGN / "admission.md").read_text()))
+def described_rules():
+    section = (DESIGN / "admission.md").read_text().split("## The rules\n")[1].split("\n## ")[0]
+    return set(re.findall(r"(?m)^\| `(\w+)` \|", section))
 
 
-def known_codes():
-    """Returns the codes by which the programs name rules, wherever in libs their table is."""
-    return {code for path in (ROOT / "libs").rglob("*.[ch]pp") for code in re.findall(r'"\w+", "([JTW]\d+)"', path.read_text())}
+def rules():
+    """Returns the names of the rules, wherever in libs their table is."""
+    return {name for path in (ROOT / "libs").rglob("*.[ch]pp") for name in re.findall(r'(?:RuleId|_rule)\("(\w+)"\)', path.read_text())}
 
 
-def lost(line, order, rules):
-    """Yields what a line cites and is not there. `order`: the steps that it may name (None: any); `rules`: the codes."""
+def lost(line, order):
+    """Yields what a line cites and is not there. `order`: the steps that it may name (None: any)."""
     for page, anchor in PAGE.findall(line):
         document = ROOT / "docs" / page
         if not document.is_file():
@@ -62,21 +62,20 @@ def lost(line, order, rules):
     yield from (f"{bare}, which is not a path in this repository" for bare in BARE.findall(line))
     if not OF_A_STANDARD.search(line):
         yield from (f"{section} of a text that it does not name" for section in SECTION.findall(line))
-    yield from (f"the rule {code}, which docs/design/admission.md does not have" for code in CODE.findall(line) if code not in rules)
     yield from (f"step {number}, which {ORDER} does not have, or which the file does not cite" for numbers in STEP.findall(line)
                 for number in numbers if number and order is not None and int(number) not in order)
 
 
 def problems():
-    order, rules, cited = steps(), codes(), 0
-    if rules != known_codes():
-        yield f"docs/design/admission.md: other codes than those of the rules in libs: {sorted(rules ^ known_codes())}"
+    order, cited = steps(), 0
+    if described_rules() != rules():
+        yield f"docs/design/admission.md: other rules than those in libs: {sorted(described_rules() ^ rules())}"
     for name, lines in texts():
         cites_order = any(ORDER in line for line in lines)
         allowed = order if cites_order else set() if name.startswith("libs/") else None
         for number, line in enumerate(lines, 1):
             cited += len(PAGE.findall(line))
-            yield from (f"{name}:{number} cites {what}" for what in lost(line, allowed, rules))
+            yield from (f"{name}:{number} cites {what}" for what in lost(line, allowed))
     if cited < 30 or len(order) < 8:
         yield "the citations were not found"
 

@@ -20,7 +20,7 @@ from shift import prepare, shift
 
 sys.path.append(str(ROOT / "tests" / "guards"))
 
-from metrics import documented, former_names  # noqa: E402
+from metrics import documented  # noqa: E402
 
 NAMESPACE = "shift"
 DASHBOARD = json.loads((COMPONENT / "dashboard.json").read_text())
@@ -73,12 +73,11 @@ def test_a_program_exports_what_is_documented_with_type_and_labels(observed, ins
     found = families(getattr(installed, program))
     wanted = {name: (kind, labels) for name, (kind, labels, programs) in documented().items() if programs in ("both", program)}
     if program == "progress":
-        # Of the webhook it has those of connections, of HTTP and of the certificate, and of both all but those of watches.
+        # Of the webhook it has those of connections, of HTTP and of the certificate, and of both all but those of watches and of limits.
         of_server = re.compile("signalbox_(connections|tls|http)_?")
         wanted |= {name: (kind, labels) for name, (kind, labels, programs) in documented().items()
                    if programs == "webhook" and of_server.match(name)}
-        wanted = {name: value for name, value in wanted.items() if not name.startswith(("signalbox_watch_", "signalbox_progress_job_"))}
-    wanted |= {former: wanted[name] for former, name in former_names().items() if name in wanted}
+        wanted = {name: value for name, value in wanted.items() if not name.startswith(("signalbox_watch_", "signalbox_clock_", "signalbox_progress_job_"))}
     assert found == wanted
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from schema_server import ROOT, Rest, build, follow, is_served, wait_for
 from test_crd_upgrades import KINDS, ours, the_originals
-from test_release import VERSION, chart, helm, release  # noqa: F401
+from test_release import VERSION, chart, helm, layouts, release  # noqa: F401
 
 GUIDE = (ROOT / "docs" / "migration.md").read_text().split("## Moving over\n")[1].split("\n## ")[0]
 MANAGER, CONFIG, CERTIFICATE, PUBLIC = ("kubeflow-trainer-controller-manager", "kubeflow-trainer-config", "kubeflow-trainer-webhook-cert",

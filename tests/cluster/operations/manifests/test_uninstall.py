@@ -8,7 +8,7 @@ import pytest
 
 from schema_server import ROOT, follow, is_served
 from rest import Rest, wait_for
-from test_release import VERSION, helm, release, chart  # noqa: F401
+from test_release import VERSION, chart, helm, layouts, release  # noqa: F401
 
 OVERLAY = ROOT / "manifests" / "overlays" / "self-signed"
 FOUNDATION = "app.kubernetes.io/component=foundation"
