@@ -107,26 +107,28 @@ def test_of_a_train_job_as_large_as_etcd_stores_a_report_without_metrics_is_kept
     assert training.report(token, 1) == 200
     wait_for("the report", lambda: training.progress().get("progressPercentage") == 1)
     path = rest.path("trainjobs", "training")
-    finalizers = []
     try:
         # Of all metadata, the size of finalizers alone has no limit.
-        for count, prefix in ((500, LONG), (50, LONG), (5, LONG), (1, "a.example")):
-            while grow(rest, path, more := [*finalizers, *(f"{prefix}/{len(finalizers) + i:060}" for i in range(count))]):
-                finalizers = more
-        refused = server.metric("signalbox_progress_writes_total", 'outcome="unavailable"')
-        assert training.report(token, 2, metrics=[{"name": f"metric-{i}", "value": "0." + "1" * 60} for i in range(20)]) == 200
+        stored, refused = 0, 4096
+        while refused - stored > 1:
+            middle = (stored + refused) // 2
+            stored, refused = (middle, refused) if fits(rest, path, middle) else (stored, middle)
+        assert fits(rest, path, stored)
+        failed = server.metric("signalbox_progress_writes_total", 'outcome="unavailable"')
+        training.report(token, 2, metrics=[{"name": f"metric-{i}", "value": "0." + "1" * 60} for i in range(20)])
         wait_for("its percentage", lambda: training.progress()["progressPercentage"] == 2)
         assert "metrics" not in training.progress()
-        assert server.metric("signalbox_progress_writes_total", 'outcome="unavailable"') == refused + 3
+        assert server.metric("signalbox_progress_writes_total", 'outcome="unavailable"') == failed + 3
         wait_for("no report to wait", lambda: server.metric("signalbox_progress_write_lag_seconds") == 0)
     finally:
         rest.request("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
 
 
-def grow(rest, path, finalizers):
-    """Returns whether etcd has stored them."""
+def fits(rest, path, count):
+    """Gives the TrainJob that many finalizers. Returns whether etcd has stored them."""
+    change = {"metadata": {"finalizers": [f"{LONG}/{number:060}" for number in range(count)]}}
     try:
-        return rest.request("PATCH", path, {"metadata": {"finalizers": finalizers}}, "application/merge-patch+json")
+        return rest.request("PATCH", path, change, "application/merge-patch+json")
     except ApiError as error:
         assert "request is too large" in str(error)
         return None
