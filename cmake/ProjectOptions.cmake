@@ -19,8 +19,9 @@ target_compile_options(project_options INTERFACE
 # With optimization, g++ 12 reports overlapping copies in std::string's operator+ where there are none (GCC bug 105651).
 # It also inlines only one of the functions by which Asio allocates and frees coroutine frames, and reports a mismatched pair.
 target_compile_options(project_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict -Wno-mismatched-new-delete>)
-# Line tables suffice for a sanitizer's report.
-target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
+# Line tables suffice for a sanitizer's report. A debugger needs -g to show variables.
+set(SIGNALBOX_DEBUG_INFO -g1 CACHE STRING "The option of the compiler for debug information")
+target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:${SIGNALBOX_DEBUG_INFO}>)
 
 if(SIGNALBOX_NEAR_STATIC)
     # Memory: unused functions and libraries are dropped, and relocations are short. Paths of the build
