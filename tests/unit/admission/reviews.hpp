@@ -6,6 +6,7 @@
 
 #include "admission/handler.hpp"
 #include "admission/inputs.hpp"
+#include "admission/metrics.hpp"
 #include "runtime/plugin.hpp"
 #include "support/fake_api_server.hpp"
 #include "support/virtual_clock.hpp"
