@@ -246,7 +246,8 @@ TEST_CASE("a job that began under Kubeflow Trainer gets its digest once, from th
     life.set_nodes(5);
     life.server.take_writes();
     life.reconcile();
-    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.server.take_writes() ==
+          Writes{"PATCH /apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job", "PATCH " + status_path});
     CHECK(life.job()["status"]["runtimeDigest"] == Json(digest));
     life.reconcile();
     CHECK(life.server.take_writes().empty());

@@ -89,7 +89,7 @@ TEST_CASE("a clock that was set is uncertain until its answers have agreed for t
     for (const auto step : {-24h, -1h, 1h, 24h}) {
         Cluster cluster;
         cluster.ask_for(60s);
-        cluster.own.ahead = step / 2;  // it may be set at another time
+        cluster.own.ahead = std::chrono::minutes(step) / 2;  // it may be set at another time
         cluster.ask_for(110s, step);
         CHECK_FALSE(cluster.clock.is_certain());
         cluster.ask_for(20s, step);
