@@ -115,7 +115,7 @@ def test_of_a_train_job_as_large_as_etcd_stores_a_report_without_metrics_is_kept
             stored, refused = (middle, refused) if fits(rest, path, middle) else (stored, middle)
         assert fits(rest, path, stored)
         failed = server.metric("signalbox_progress_writes_total", 'outcome="unavailable"')
-        training.report(token, 2, metrics=[{"name": f"metric-{i}", "value": "0." + "1" * 60} for i in range(20)])
+        training.report(token, 2, metrics=[{"name": f"metric-{i}", "value": "0." + "1" * 60} for i in range(200)])
         wait_for("its percentage", lambda: training.progress()["progressPercentage"] == 2)
         assert "metrics" not in training.progress()
         assert server.metric("signalbox_progress_writes_total", 'outcome="unavailable"') == failed + 3
