@@ -26,7 +26,6 @@ for state.global_step in range(1, 5):
     callback.on_step_end(None, state, None)
 callback.on_train_end(None, state, None)
 """
-LONG = ".".join(["a" * 60] * 3)
 
 
 def test_the_guide_s_script_reports_with_what_a_pod_is_given(server, rest, pod, training, tmp_path):
@@ -99,36 +98,3 @@ def test_pods_of_another_train_job_or_of_none_may_not_report(rest, pod, training
         assert training.report(token, job=job) == 403
     assert training.progress()["progressPercentage"] == 42
     assert "trainerStatus" not in rest.get("trainjobs", "other").get("status", {})
-
-
-def test_of_a_train_job_as_large_as_etcd_stores_a_report_without_metrics_is_kept(server, rest, training):
-    """While a report waited, the server would not renew its Lease, and no job of the cluster would reach its progress deadline."""
-    token = training.token()
-    assert training.report(token, 1) == 200
-    wait_for("the report", lambda: training.progress().get("progressPercentage") == 1)
-    path = rest.path("trainjobs", "training")
-    try:
-        # Of all metadata, the size of finalizers alone has no limit.
-        stored, refused = 0, 4096
-        while refused - stored > 1:
-            middle = (stored + refused) // 2
-            stored, refused = (middle, refused) if fits(rest, path, middle) else (stored, middle)
-        assert fits(rest, path, stored)
-        failed = server.metric("signalbox_progress_writes_total", 'outcome="unavailable"')
-        training.report(token, 2, metrics=[{"name": f"metric-{i}", "value": "0." + "1" * 60} for i in range(200)])
-        wait_for("its percentage", lambda: training.progress()["progressPercentage"] == 2)
-        assert "metrics" not in training.progress()
-        assert server.metric("signalbox_progress_writes_total", 'outcome="unavailable"') == failed + 3
-        wait_for("no report to wait", lambda: server.metric("signalbox_progress_write_lag_seconds") == 0)
-    finally:
-        rest.request("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
-
-
-def fits(rest, path, count):
-    """Gives the TrainJob that many finalizers. Returns whether etcd has stored them."""
-    change = {"metadata": {"finalizers": [f"{LONG}/{number:060}" for number in range(count)]}}
-    try:
-        return rest.request("PATCH", path, change, "application/merge-patch+json")
-    except ApiError as error:
-        assert "request is too large" in str(error)
-        return None
