@@ -33,6 +33,7 @@ class ScriptedApiServer:
         class Server(http.server.ThreadingHTTPServer):
             allow_reuse_address = True
             daemon_threads = True
+            request_queue_size = 512  # with the five of Python, the kernel drops connections that come together, and clients wait
 
             def handle_error(self, *_):
                 pass  # clients may disconnect at any time

@@ -24,7 +24,8 @@ using api::Json;
 namespace resources = kube::resources;
 
 constexpr auto between_looks = 1s;
-// Output of ended containers that is still under way. A node that is lost never ends its part.
+// How long nothing of ended containers comes before the rest is given up. A node that is lost never ends its
+// part.
 constexpr auto late_output = 10s;
 constexpr std::chrono::hours longest_silence{24 * 365};
 constexpr std::size_t buffered = 64 * 1024;
@@ -238,6 +239,7 @@ private:
         auto stream = co_await open(source);
         while (stream) {
             auto more = co_await stream->advance();
+            last_sign_ = session_.clock.now();
             if (!more) {
                 blame(source, more.error());
                 co_return;
@@ -252,7 +254,7 @@ private:
         net::TaskGroup group(co_await boost::asio::this_coro::executor);
         api::Result<Output> outcome = Output{};
         std::set<std::string> begun;
-        auto last_work = session_.clock.now();
+        last_sign_ = session_.clock.now();
         std::exception_ptr bug;
         const std::size_t files = allow_many_files();
         const auto pass_on = [&bug](const std::exception_ptr& thrown) { bug = thrown ? thrown : bug; };
@@ -274,8 +276,8 @@ private:
                     if (source.state != ContainerState::waiting && begun.insert(source.id).second)
                         group.start(follow(std::move(source)), pass_on);
             const bool over = sources && (gone || (ended && *ended));
-            if (!over || works(*sources)) last_work = session_.clock.now();
-            if (over && (group.empty() || session_.clock.now() >= last_work + late_output)) break;
+            if (!over || works(*sources)) last_sign_ = session_.clock.now();
+            if (over && (group.empty() || session_.clock.now() >= last_sign_ + late_output)) break;
             print_error(std::exchange(remarks_, {}));
             co_await session_.clock.sleep_until(session_.clock.now() + between_looks);
         }
@@ -295,6 +297,7 @@ private:
     bool failed_ = false;
     bool unwritable_ = false;
     bool leaving_ = false;
+    kube::SteadyTime last_sign_ = {};  // of containers that work, or of output
     Colours colours_ = terminal().colours;
     Text remarks_ = {};
 };
