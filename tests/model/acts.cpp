@@ -330,6 +330,9 @@ Tweak other_image() {
         image = "mirror/" + std::string(std::as_const(image).as_string());
     };
 }
+Action expect_no_notes() {
+    return [](World& world) { world.invariants.cluster_takes_notes = true; };
+}
 Tweak no_annotations() {
     return [](Json& job_set) { job_set["metadata"].erase("annotations"); };
 }

@@ -111,6 +111,8 @@ Tweak pod_label(const std::string& name, const std::string& value);
 /// Replaces the image, like a mirror, and removes Signalbox's annotations.
 Tweak other_image();
 Tweak no_annotations();
+/// Tells the invariants that such a webhook is there: a JobSet does not say what it was built from.
+Action expect_no_notes();
 /// From now on, JobSet's controller lags behind by that.
 Action slow_job_set_controller(std::chrono::milliseconds lag);
 Action end_namespace();

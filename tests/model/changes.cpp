@@ -68,7 +68,7 @@ std::vector<Scenario> changes() {
                    {{0s, change_new_job_sets(other_image())}, {1s, make_runtime()}},
                    image_is("mirror/first")),
         {"a job of which the cluster always makes something else is made anew a few times",
-         {{0s, change_new_job_sets(both(other_image(), no_annotations()))},
+         {{0s, both(change_new_job_sets(both(other_image(), no_annotations())), expect_no_notes())},
           {1s, make_runtime()},
           {2s, make_job(with(pods_that("never")), set("suspend", "true"))}},
          {"+Suspended -JobsCreationFailed; suspended; snapshot; 0 active"},

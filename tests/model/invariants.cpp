@@ -269,7 +269,7 @@ void Invariants::check_times(const api::TrainJob& before, const api::TrainJob& a
         const bool changes = !old || condition.status != old->status;
         if (!changes && condition.last_transition != old->last_transition)
             complain(condition.type + " of " + name + " moved without a change");
-        if (changes && condition.last_transition > time_.wall_seconds() && !two_clocks_are_wrong)
+        if (condition.last_transition > time_.wall_seconds() && !two_clocks_are_wrong)
             complain(condition.type + " of " + name + " is from the future");
         // The time of a JobSet's end comes from the JobSet.
         const bool says_when_it_ended =
@@ -363,8 +363,7 @@ void Invariants::check_origin(const Json& before, const Json& after) {
     if (was == after["spec"]) return;
     const api::JobSet made = api::parse_job_set(after);
     const std::string name = "JobSet " + text(made.meta.key());
-    // A webhook of the cluster may take the note away.
-    const bool is_noted = !made.runtime_digest.empty();
+    const bool is_noted = !cluster_takes_notes || !made.runtime_digest.empty();
     if ((is_noted && !administrators_runtimes_.contains(made.runtime_digest)) ||
         to_json(after).find("hostNetwork") != std::string::npos)
         complain(name + " was built from a runtime that no administrator has written");

@@ -51,6 +51,7 @@ public:
     /// The node's and that of the answers: what is written may be late.
     bool two_clocks_are_wrong = false;
     bool tenant_replaces_snapshots = false;
+    bool cluster_takes_notes = false;      ///< a webhook removes the annotations of new JobSets
     std::chrono::milliseconds late_by{0};  ///< how late a write of a dead process may arrive
 
 private:
