@@ -344,9 +344,7 @@ bool Schedule::fails_alone(const api::ObjectKey& key) const {
 
 // A server without an answer, or busy, fails for all jobs, and so does one that refuses all of them, as
 // without permission or while another's webhook is away.
-bool Schedule::fails_alone(const Job& job) const {
-    return job.is_refused && job.failing_since && stored_at_ > *job.failing_since;
-}
+bool Schedule::fails_alone(const Job& job) const { return job.is_refused && stored_at_ > job.failing_since; }
 
 void Schedule::start_drain(double factor, Moment now) {
     limits_.interval = 0ms;

@@ -37,12 +37,12 @@ struct Schedule::Job {
     kube::SteadyTime good_at = {};     ///< when the last read or write succeeded
     kube::SteadyTime retry_at = {};    ///< when a failed write is repeated
     kube::SteadyTime used_at = {};
-    int failures = 0;                                    ///< in a row
-    std::optional<kube::SteadyTime> failing_since = {};  ///< no write has succeeded since then
-    int attempts = 0;                                    ///< conflicts of the report in flight
-    bool is_failing = false;                             ///< the last write failed
-    bool is_refused = false;                             ///< its writes get answers, but no success
-    std::list<Job*>::iterator place = {};                ///< in `by_use_`
+    int failures = 0;                      ///< in a row
+    int attempts = 0;                      ///< conflicts of the report in flight
+    bool is_failing = false;               ///< the last write failed
+    kube::SteadyTime failing_since = {};   ///< the first failure since the last success
+    bool is_refused = false;               ///< its writes get answers, but no success
+    std::list<Job*>::iterator place = {};  ///< in `by_use_`
 };
 
 }  // namespace progress

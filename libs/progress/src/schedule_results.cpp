@@ -31,7 +31,6 @@ Schedule::Outcome Schedule::written(const api::ObjectKey& key, std::uint64_t seq
     job->good_at = stored_at_ = now.steady;
     job->failures = 0;
     job->is_failing = job->is_refused = false;
-    job->failing_since.reset();
     job->retry_at = {};
     settle(*job, now.steady);
     return Outcome::stored;
@@ -46,7 +45,7 @@ Schedule::Outcome Schedule::failed(const api::ObjectKey& key, std::uint64_t sequ
         retry_later(*job, now.steady);
         return Outcome::retried;
     }
-    if (!job->failing_since) job->failing_since = now.steady;
+    if (!job->is_failing) job->failing_since = now.steady;
     switch (error.code) {
         case api::Errc::conflict:
             if (++job->attempts <= most_attempts) return Outcome::changed;

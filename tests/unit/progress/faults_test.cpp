@@ -175,6 +175,23 @@ TEST_CASE("a TrainJob that is replaced while the API server is away gets no repo
     CHECK(cluster.metric("signalbox_progress_lost_total{reason=\"train_job_gone\"}") == 1);
 }
 
+TEST_CASE("a server whose reports are all refused does not vouch for them, until a minute after the last",
+          "[faults]") {
+    for (const auto& [status, code] :
+         {std::pair(403, api::Errc::forbidden), std::pair(422, api::Errc::invalid)}) {
+        Cluster cluster;
+        cluster.begin();
+        CHECK(cluster.writer.writes_work());
+        cluster.clock.run_for(1min);
+        cluster.errors[write_status] = refusal(status, code);
+        cluster.send(cluster.token(), cluster.report(2));
+        cluster.clock.run_for(1s);
+        CHECK_FALSE(cluster.writer.writes_work());
+        cluster.clock.run_for(progress::StatusWriter::failure_counts_for + 1s);
+        CHECK(cluster.writer.writes_work());
+    }
+}
+
 TEST_CASE("a killed server loses one interval at most, and the next one continues from there", "[faults]") {
     Cluster cluster;
     const std::string token = cluster.token();
