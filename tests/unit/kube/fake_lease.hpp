@@ -13,6 +13,7 @@ struct FakeLease {
     std::optional<api::Json> lease;
     std::vector<std::string> requests;  // methods
     int conflicts = 0;
+    api::Json managed_fields = {};  // of what is stored
 
     api::Result<api::Json> handle(const kube::Request& request) {
         requests.push_back(request.method);
@@ -54,6 +55,7 @@ private:
     }
     api::Json stored() {
         (*lease)["metadata"]["resourceVersion"] = std::to_string(++version_);
+        if (!managed_fields.is_null()) (*lease)["metadata"]["managedFields"] = managed_fields;
         return *lease;
     }
     int version_ = 1000;

@@ -25,6 +25,7 @@ struct Process {
     World& world;
     std::string name;
     Reports reported;
+    std::vector<api::Time> stored = {};
     FakeApiServer server{world.clock};
     kube::LeaderElector elector;
     boost::asio::cancellation_signal stop;
@@ -40,7 +41,8 @@ struct Process {
                    .error =
                        [this](const api::Error* error) {
                            reported.push_back(error ? "error " + error->message : "no error");
-                       }}) {
+                       },
+                   .stored = [this](const kube::DatedAnswer& answer) { stored.push_back(answer.date); }}) {
         server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
             const auto lease = world.lease.handle(request);
             if (!lease) return lease.error();
@@ -218,4 +220,16 @@ TEST_CASE("the release of the lease works after a cancelled renewal", "[kube]") 
         a.release();
         CHECK(world.lease.spec("holderIdentity").empty());
     }
+}
+
+TEST_CASE(
+    "the time that the API server has stored for a renewal is told, not that of another manager's write",
+    "[kube]") {
+    World world;
+    world.lease.managed_fields =
+        *api::parse_json(R"([{"time":"2026-01-16T00:00:00Z","fieldsV1":{"f:metadata":{"f:labels":{}}}},
+                             {"time":"2026-01-15T00:00:00Z","fieldsV1":{"f:spec":{"f:renewTime":{}}}}])");
+    Process process(world, "a");
+    world.clock.run_for(1s);
+    CHECK(process.stored == std::vector<api::Time>{*api::as_time("2026-01-15T00:00:00Z")});
 }

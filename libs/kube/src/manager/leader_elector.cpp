@@ -1,6 +1,5 @@
 #include "kube/manager/leader_elector.hpp"
 
-#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "watch/error_transitions.hpp"

@@ -110,8 +110,8 @@ Json with_applied_hash(Json job_set, const BuildNote& note) {
 std::string applied_hash(const Json& object) { return std::string(api::applied_note(object).hash); }
 
 bool is_applied(const Json& wanted, const Json& live) {
-    if (applied_hash(wanted).empty() || applied_hash(wanted) != applied_hash(live)) return false;
-    return annotation_of(wanted) == annotation_of(live) && is_contained(wanted, live);
+    return !applied_hash(wanted).empty() && annotation_of(wanted) == annotation_of(live) &&
+           is_contained(wanted, live);
 }
 
 bool differs_in_suspend_only(const Json& wanted, const Json& live) {
