@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "admission/handler.hpp"
+#include "admission/metrics.hpp"
 #include "allocations.hpp"
 #include "api/yaml.hpp"
 #include "counted.hpp"
