@@ -35,7 +35,7 @@ public:
     Conclusion take() &&;
 
 private:
-    // After acting on a Run: concluder_run.cpp.
+    // After acting on a Run.
     void done(const Run& run);
     void jobs_replaced(const JobsReplaced& replaced);
     void requeue_soon();
@@ -43,7 +43,7 @@ private:
     void write_failed(const WriteFailed& failed);
     void taken(const ForeignObject& foreign);
 
-    // The condition `Created`: concluder_created.cpp.
+    // The condition `Created`.
     void say_what_delays(std::string_view retrying, const std::string& object, const api::Error& error);
     void created();
     void say_nothing_of_creation();
@@ -52,7 +52,7 @@ private:
     void not_created(std::string_view reason, std::string message);
     void settle_created(const Finish& finish);
 
-    // Status that follows from the observed objects and the conditions: concluder_follow.cpp.
+    // Status that follows from the observed objects and the conditions.
     void follow_policy(const Decision& decision);
     void follow_runtime();
     void follow_times();

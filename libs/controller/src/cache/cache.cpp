@@ -8,12 +8,14 @@
 #include "api/train_job.hpp"
 #include "cache/owner.hpp"
 #include "controller/cache/progress_index.hpp"
+#include "kube/client/request.hpp"
 #include "lifecycle/observed.hpp"
 
 namespace controller {
 namespace {
 
 using api::Json;
+using Keys = std::initializer_list<std::string_view>;
 
 void keep_only(Json* tree, std::initializer_list<std::string_view> names) {
     if (!tree || !tree->is_object()) return;
@@ -27,7 +29,6 @@ void keep_items(Json* list, Predicate wanted) {
     if (list && list->is_array()) std::erase_if(list->items(), std::not_fn(wanted));
 }
 
-using Keys = std::initializer_list<std::string_view>;
 constexpr Keys no_keys = {};
 constexpr Keys progress_keys = {api::progress_seconds_annotation, api::progress_action_annotation};
 // A TrainJob's queue decides whether Kueue manages its JobSet: lifecycle::is_in_own_queue().
@@ -392,6 +393,24 @@ std::optional<kube::SteadyTime> Cache::enqueue_users(kube::SteadyTime now) {
         changed_runtimes_.ended(*turn, users, !is_user(), now);
     }
     return changed_runtimes_.next_at();
+}
+
+std::vector<Cache::Collection> Cache::collections() {
+    std::vector<Collection> all;
+    const auto add = [&all](kube::Scope scope, const std::vector<kube::Partition>& partitions,
+                            bool may_be_missing = false) {
+        for (const kube::Partition& partition : partitions) {
+            scope.ns = partition.ns;
+            all.push_back({scope, partition.sink, may_be_missing});
+        }
+    };
+    add({.resource = kube::resources::train_jobs}, train_jobs_.partitions());
+    add({.resource = kube::resources::job_sets, .omit = omitted_of_job_sets}, job_sets_.partitions());
+    add({.resource = kube::resources::training_runtimes}, training_runtimes_.partitions());
+    add({.resource = kube::resources::cluster_training_runtimes}, cluster_training_runtimes_.partitions());
+    for (const OwnedKind& kind : owned_kinds_)
+        add({.resource = kind.resource, .metadata_only = true}, kind.objects->partitions(), true);
+    return all;
 }
 
 }  // namespace controller
