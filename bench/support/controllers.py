@@ -12,7 +12,7 @@ import urllib.request
 import kernel
 from controlplane.processes import start_time
 from deployment import Program
-from kernel import age, cpu_seconds, proportional, resident
+from kernel import age, cpu_seconds, resident
 from rest import wait_for
 
 _QUIET = 0.015  # of a core; what a controller takes for its lease alone
@@ -36,19 +36,19 @@ class Measured:
         return cpu_seconds(self.pid)
 
     def memory(self):
-        """Returns (resident memory, its peak so far) in MiB."""
-        return resident(self.pid), resident(self.pid, "VmHWM")
+        """Returns (anonymous memory, resident memory, the latter's peak so far) in MiB."""
+        return resident(self.pid, "RssAnon"), resident(self.pid), resident(self.pid, "VmHWM")
 
     def forget_peak(self):
         """Lets the peak begin anew."""
         kernel.forget_peak(self.pid)
 
     def memory_at(self, seconds):
-        """Returns (resident, proportional) memory in MiB so many seconds after the start of the process, which is probed until then."""
+        """Returns memory() so many seconds after the start of the process, which is probed until then."""
         while (left := seconds - age(self.pid)) > 0:
             self.probe()
             time.sleep(min(left, _PROBED_EVERY))
-        return resident(self.pid), proportional(self.pid)
+        return self.memory()
 
     def probe(self):
         """Reads what a kubelet and Prometheus read, where that is known."""

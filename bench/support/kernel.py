@@ -16,7 +16,7 @@ def cpu_seconds(pid):
 
 
 def resident(pid, what="VmRSS"):
-    """Returns the resident memory in MiB; its peak so far with "VmHWM"."""
+    """Returns the resident memory in MiB; its peak so far with "VmHWM"; with "RssAnon" without pages of files, which the kernel can drop."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     fields = dict(line.split(":", 1) for line in status.splitlines())
     return int(fields[what].split()[0]) / 1024
@@ -40,12 +40,6 @@ def wait_until_quiet(what, cpu, cores, seconds, limit):
             raise AssertionError(f"after {limit} s {what} is not quiet: {now - used:.2f} s of CPU time in the last {at - since:.1f} s, "
                                  f"more than {cores * seconds:.2f} s")
         used, since = now, at
-
-
-def proportional(pid):
-    """Returns the proportional set size in MiB: of pages that processes share, each has its part."""
-    line = next(line for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
-    return int(line.split()[1]) / 1024
 
 
 def age(pid):

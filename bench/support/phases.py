@@ -20,6 +20,7 @@ class Phase(typing.NamedTuple):
     busy: float
     span: Span
     cpu: float
+    anonymous: float
     resident: float
     peak: float
     reconciles: float | None
@@ -30,11 +31,11 @@ class Phase(typing.NamedTuple):
 
 
 class Life(typing.NamedTuple):
-    """All figures of one life. started: (resident, proportional) memory in MiB without a TrainJob, STARTED_SECONDS after the start; idle:
-    resident memory later on. phases: {name: Phase}; alone: {name: Span} of the driver without a controller."""
+    """All figures of one life. started: (anonymous, resident, peak) memory in MiB without a TrainJob, STARTED_SECONDS after the start; idle:
+    the same later on. phases: {name: Phase}; alone: {name: Span} of the driver without a controller."""
     jobs: int
     started: tuple
-    idle: float
+    idle: tuple
     phases: dict
     alone: dict
     background: Span
@@ -76,7 +77,7 @@ class Live:
         self._controller = self._start(bed, lambda: None)
         started = self._controller.memory_at(STARTED_SECONDS)
         self._controller.wait_until_quiet(CALM_SECONDS)
-        idle = self._controller.memory()[0]
+        idle = self._controller.memory()
         bed.stop_controller()
         driver.create()
 

@@ -51,7 +51,7 @@ class Reporters:
 
     def memory(self):
         """Returns MiB of the reconciler."""
-        return self._reconciler.memory()[0]
+        return self._reconciler.memory()[1]
 
     def wait_until_quiet(self):
         """Returns when all reports are written, and the reconciler has reconciled nothing for some seconds."""

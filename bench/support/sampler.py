@@ -61,6 +61,6 @@ class Sampler:
             return
         try:
             self._used = self.controller.cpu()
-            self.peak = max(self.peak, self.controller.memory()[1])
+            self.peak = max(self.peak, self.controller.memory()[2])
         except (OSError, KeyError, ValueError, IndexError):
             pass  # it has ended
