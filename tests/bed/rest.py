@@ -175,6 +175,16 @@ def wait_for(what, probe, timeout=30, interval=0.1):
     raise AssertionError(f"after {timeout} s still waiting for {what}; last seen: {last!r}")
 
 
+def wait_until_none(what, probe, timeout=30, interval=0.1):
+    """Calls probe() until it returns something empty. `what` names its items, of which the error has those that were left."""
+    timeout *= patience
+    deadline = time.monotonic() + timeout
+    while left := probe():
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"after {timeout} s there are still {what}: {left!r}")
+        time.sleep(interval)
+
+
 def true_conditions(obj):
     """Returns {type: condition} of the conditions that are True."""
     conditions = (obj or {}).get("status", {}).get("conditions", [])

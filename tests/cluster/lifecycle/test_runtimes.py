@@ -11,7 +11,7 @@ import jobs
 import progress
 from jobs import train_job
 from progress import until
-from rest import Rest, wait_for
+from rest import Rest, wait_for, wait_until_none
 
 ROOT_PATHS = ["output_dir=/workspace/output", "checkpointer.checkpoint_dir=/workspace/model"]
 LLAMA_PATHS = [*ROOT_PATHS, "tokenizer.path=/workspace/model/original/tokenizer.model"]
@@ -248,4 +248,5 @@ def test_a_fixed_subdomain_serves_the_first_job_alone_as_admission_warns(signalb
     assert service["spec"]["selector"] == {"jobset.sigs.k8s.io/jobset-name": "first"}
     rest.delete("trainjobs", "first", propagation="Foreground")
     progress.until_gone(rest, "first")
-    assert progress.running_pods(rest, "second") and rest.list("services") == []
+    wait_until_none("Services", lambda: rest.list("services"))
+    assert progress.running_pods(rest, "second")

@@ -10,7 +10,7 @@ import time
 from deployment import Program
 from jobs import runtime, train_job
 from lean import finished
-from rest import Rest, conditions, true_conditions, wait_for
+from rest import Rest, conditions, true_conditions, wait_for, wait_until_none
 
 BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 JOBS = 150  # five of each kind with each runtime
@@ -105,7 +105,10 @@ def test_a_restart_over_settled_jobs_writes_nothing(plane):
     wait_for("the JobSets", lambda: expected <= {job_set["metadata"]["name"] for job_set in rest.list("jobsets")},
              timeout=120, interval=0.3)
     all_of(lambda number: end(rest, number), range(JOBS))
-    wait_for("all TrainJobs to be settled", lambda: all(map(is_settled, rest.list("trainjobs"))), timeout=120, interval=0.3)
+    def unsettled():
+        return sorted((kind_of(int(job["metadata"]["name"].rpartition("-")[2])), job["metadata"]["name"], tuple(conditions(job)))
+                      for job in rest.list("trainjobs") if not is_settled(job))
+    wait_until_none("TrainJobs that are not settled", unsettled, timeout=120, interval=0.3)
     wait_for("the JobSets of late jobs to be deleted",
              lambda: {job_set["metadata"]["name"] for job_set in rest.list("jobsets")} == expected)
     all_of(lambda number: rest.delete("trainjobs", name(number)),
