@@ -1,6 +1,5 @@
 #include "net/tls/certificate.hpp"
 
-#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -103,6 +102,7 @@ std::vector<std::string> dns_names_of(const X509& certificate) {
 }  // namespace
 
 api::Result<CertificateFields> certificate_fields(std::string_view pem) {
+    const CleanErrors clean;
     const auto chain = read_certificates(pem);
     if (!chain) return chain.error();
     const X509& leaf = *chain->front();
@@ -112,6 +112,7 @@ api::Result<CertificateFields> certificate_fields(std::string_view pem) {
 }
 
 api::Result<std::vector<std::string>> split_certificates(std::string_view pem) {
+    const CleanErrors clean;
     const auto all = read_certificates(pem);
     if (!all) return all.error();
     std::vector<std::string> texts;
@@ -120,25 +121,23 @@ api::Result<std::vector<std::string>> split_certificates(std::string_view pem) {
 }
 
 bool is_issued_by(std::string_view certificate_pem, std::string_view authority_pem) {
+    const CleanErrors clean;
     const auto leaf = read_certificates(certificate_pem);
     const auto authority = read_certificates(authority_pem);
     if (!leaf || !authority) return false;
     EVP_PKEY* key = X509_get0_pubkey(authority->front().get());
-    const bool good = key && X509_verify(leaf->front().get(), key) == 1;
-    ERR_clear_error();
-    return good;
+    return key && X509_verify(leaf->front().get(), key) == 1;
 }
 
 bool is_key_of(std::string_view key_pem, std::string_view certificate_pem) {
+    const CleanErrors clean;
     const auto key = read_key(key_pem);
     const auto chain = read_certificates(certificate_pem);
-    const bool good = key && chain && X509_check_private_key(chain->front().get(), key->get()) == 1;
-    ERR_clear_error();
-    return good;
+    return key && chain && X509_check_private_key(chain->front().get(), key->get()) == 1;
 }
 
 Authority make_authority(const std::string& common_name, const CertificateFields& fields) {
-    ERR_clear_error();
+    const CleanErrors clean;
     const KeyPtr key = new_key();
     const auto ca = blank(common_name, *key, fields);
     must(X509_set_issuer_name(ca.get(), X509_get_subject_name(ca.get())) == 1);

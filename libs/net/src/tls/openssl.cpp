@@ -30,14 +30,13 @@ std::string openssl_error() {
 
 api::Result<std::vector<CertificatePtr>> read_certificates(std::string_view pem) {
     std::vector<CertificatePtr> certificates;
+    const CleanErrors clean;
     const auto bio = bio_of(pem);
-    ERR_clear_error();
     while (CertificatePtr certificate{PEM_read_bio_X509_AUX(bio.get(), nullptr, no_pass_phrase, nullptr)})
         certificates.push_back(std::move(certificate));
     const auto code = ERR_peek_last_error();
     const bool at_end = ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
     if (!at_end) return api::invalid("", "broken PEM certificate (" + openssl_error() + ")");
-    ERR_clear_error();
     if (certificates.empty()) return api::invalid("", "no PEM block CERTIFICATE found");
     return certificates;
 }
@@ -47,8 +46,8 @@ api::Result<KeyPtr> read_key(std::string_view pem) {
         return api::invalid("", "no PEM block PRIVATE KEY found");
     if (pem.find("ENCRYPTED") != std::string_view::npos)
         return api::invalid("", "the private key has a pass phrase: store it without one");
+    const CleanErrors clean;
     const auto bio = bio_of(pem);
-    ERR_clear_error();
     KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_pass_phrase, nullptr));
     if (!key) return api::invalid("", "broken PEM private key (" + openssl_error() + ")");
     return key;
@@ -74,13 +73,11 @@ SslContextPtr make_context(const SSL_METHOD* method) {
 }
 
 api::Result<> use_identity(SSL_CTX& context, const std::vector<CertificatePtr>& chain, EVP_PKEY& key) {
-    ERR_clear_error();
+    const CleanErrors clean;
     if (SSL_CTX_use_certificate(&context, chain.front().get()) != 1)
         return api::invalid("", "the certificate is not usable (" + openssl_error() + ")");
-    if (X509_check_private_key(chain.front().get(), &key) != 1) {
-        ERR_clear_error();
+    if (X509_check_private_key(chain.front().get(), &key) != 1)
         return api::invalid("", "the private key does not belong to the certificate");
-    }
     if (SSL_CTX_use_PrivateKey(&context, &key) != 1)
         return api::invalid("", "the private key is not usable (" + openssl_error() + ")");
     for (std::size_t i = 1; i < chain.size(); ++i) {
@@ -92,10 +89,10 @@ api::Result<> use_identity(SSL_CTX& context, const std::vector<CertificatePtr>& 
 }
 
 void trust(SSL_CTX& context, const std::vector<CertificatePtr>& authorities) {
+    // A duplicate certificate is no error.
+    const CleanErrors clean;
     X509_STORE* store = SSL_CTX_get_cert_store(&context);
     for (const auto& authority : authorities) X509_STORE_add_cert(store, authority.get());
-    // A duplicate certificate is no error.
-    ERR_clear_error();
 }
 
 }  // namespace net

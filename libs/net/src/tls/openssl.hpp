@@ -1,4 +1,5 @@
 #pragma once
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include <memory>
@@ -23,6 +24,15 @@ using SslContextPtr = std::unique_ptr<SSL_CTX, OpenSslFree>;
 using SslSessionPtr = std::unique_ptr<SSL_SESSION, OpenSslFree>;
 using CertificatePtr = std::unique_ptr<X509, OpenSslFree>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree>;
+
+/// Empties this thread's queue of OpenSSL errors, at its construction and its destruction. Functions that
+/// succeed may leave errors there, and a connection of the thread would report them as its own.
+struct CleanErrors {
+    CleanErrors() { ERR_clear_error(); }
+    ~CleanErrors() { ERR_clear_error(); }
+    CleanErrors(const CleanErrors&) = delete;
+    CleanErrors& operator=(const CleanErrors&) = delete;
+};
 
 /// Returns the reason of this thread's oldest queued OpenSSL error and empties the queue.
 std::string openssl_error();
