@@ -133,7 +133,7 @@ struct ReviewHandler::Waiting {
     InputReader::Runtime runtime = InputReader::Runtime::known;
     std::optional<api::Verdict> by_watch = {};  // a denial that may depend on an old runtime
     kube::SteadyTime began = {};
-    std::optional<Limiter::Permit> permit = {};
+    net::Semaphore::Permit permit = {};
 };
 
 /// Counts a request exactly once, as failed unless its end is recorded.
@@ -188,7 +188,7 @@ net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& req
     }
     RequestRecord record(*this, find_route(request.target), came);
     auto answered = answer(request, record, InTurn::yes);
-    turn.reset();
+    turn = {};
     if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answered))
         co_return co_await std::move(*later);
     co_return std::move(std::get<net::HttpResponse>(answered));
@@ -256,16 +256,15 @@ api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std
 }
 
 net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, RequestRecord& record) {
-    if (limiter_) {
-        auto permit = limiter_->take(waiting.request.peer);
-        if (!permit) {
+    if (lookup_permits_) {
+        waiting.permit = lookup_permits_->try_take(waiting.request.peer);
+        if (!waiting.permit) {
             if (const auto verdict = verdict_without_lookup(waiting, review))
                 return conclude(review, *verdict, record);
             record.close();
             observer_.refused(Outcome::overloaded);
             return plain(503, "too many reviews wait for the API server, try again");
         }
-        waiting.permit.emplace(std::move(*permit));
     }
     record.close();
     return answer_later(std::move(waiting));

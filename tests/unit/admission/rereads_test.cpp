@@ -1,5 +1,5 @@
 // Reviews with a runtime from the watch, which may lag behind the cluster.
-#include "admission/limiter.hpp"
+#include "admission/client_limits.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -88,8 +88,8 @@ TEST_CASE("a denial for the watched runtime stands while too many reviews wait",
     Fixture fixture;
     watch_shows(fixture, test::cluster_runtime());
     fixture.store(kube::resources::cluster_training_runtimes, newest_runtime());
-    std::vector<admission::Limiter::Permit> waiting;
-    while (auto permit = fixture.limiter.take()) waiting.push_back(std::move(*permit));
+    std::vector<net::Semaphore::Permit> waiting;
+    while (auto permit = fixture.lookup_permits.try_take()) waiting.push_back(std::move(permit));
     CHECK(fixture.ask(creation()).denial_code() == 422);
     CHECK(fixture.server.requests.empty());
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 
-#include "admission/limiter.hpp"
+#include "admission/client_limits.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/runtime_informer.hpp"
 #include "admission/runtime_lister.hpp"

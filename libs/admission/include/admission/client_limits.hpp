@@ -1,12 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "api/json.hpp"
 #include "api/object_key.hpp"
@@ -23,50 +19,17 @@ inline constexpr std::size_t max_review_values = 500'000;
 using api::count_tree_values;
 using api::count_values;
 
-/// Limits how many reviews of one thread wait for a lookup. Their connections cannot be closed to make room,
-/// so they must not be all connections. One client address gets at most half of the places that the others
-/// leave: a client that floods the webhook excludes no other one. Thread rule: one thread; must outlive its
-/// permits.
-class Limiter {
-public:
-    explicit Limiter(std::size_t count) : count_(count) {}
-
-    /// The place of one review, until its destruction.
-    class Permit {
-    public:
-        Permit(Permit&& other) noexcept : limiter_(std::exchange(other.limiter_, nullptr)), of_(other.of_) {}
-        Permit& operator=(Permit&&) = delete;
-        ~Permit() {
-            if (limiter_) limiter_->give_back(of_);
-        }
-
-    private:
-        friend Limiter;
-        using Held = std::map<std::string, std::size_t, std::less<>>;  // by client address
-        Permit(Limiter& limiter, Held::iterator of) : limiter_(&limiter), of_(of) {}
-
-        Limiter* limiter_;
-        Held::iterator of_;
-    };
-
-    /// Returns a permit; nullopt if too many reviews wait, or too many of this client. An empty address has
-    /// no limit of its own.
-    std::optional<Permit> take(std::string_view client = {});
-
-private:
-    void give_back(Permit::Held::iterator of);
-
-    const std::size_t count_;
-    std::size_t waiting_ = 0;
-    Permit::Held held_ = {};  // of clients with at least one
-};
-
 /// Returns how many requests of a server with `connections` may wait for a lookup. The other connections are
-/// for reviews without lookups, however slow the API server is. At least one.
-std::size_t lookup_permits(std::size_t connections);
+/// for reviews without lookups, however slow the API server is: those that wait cannot be closed to make
+/// room. At least one.
+inline std::size_t lookup_permits(std::size_t connections) {
+    return std::max<std::size_t>(connections / 2, 1);
+}
 
 /// Returns how many may wait for the review of their token; see AuthenticatedHandler. At least one.
-std::size_t token_review_permits(std::size_t connections);
+inline std::size_t token_review_permits(std::size_t connections) {
+    return std::max<std::size_t>(connections / 3, 1);
+}
 
 /// Limits how often a runtime that is in the cache is read from the API server, since any client may send
 /// reviews. Stores hashes of names, which may be long, and those of at most `most_runtimes`, until the second
