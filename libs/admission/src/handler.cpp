@@ -322,7 +322,8 @@ api::Verdict ReviewHandler::verdict_of(Review& review, const ReviewInputs& input
 }
 
 bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs) {
-    return verdict.denial && inputs.watched && rereads_.take(*inputs.watched, clock_.now());
+    return verdict.denial && inputs.watched &&
+           rereads_.take(std::hash<api::ObjectKey>()(*inputs.watched), clock_.now());
 }
 
 // Returns whether the TrainJobs of a runtime may be counted now. Each count lists TrainJobs, so there are not
@@ -330,7 +331,8 @@ bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs
 bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now) {
     if (!api::is_dns_subdomain(request.name)) return false;
     if (!request.ns.empty() && !api::is_dns_label(request.ns)) return false;
-    return counts_of_jobs_.take({request.ns, request.name}, now) && all_counts_of_jobs_.take({}, now);
+    const std::uint64_t runtime = std::hash<api::ObjectKey>()({request.ns, request.name});
+    return counts_of_jobs_.take(runtime, now) && all_counts_of_jobs_.take(now);
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,

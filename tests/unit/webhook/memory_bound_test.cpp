@@ -63,7 +63,7 @@ TEST_CASE("the documented limits are the compiled ones", "[limits]") {
             " a page |",
         "| `--source-rate` | " + number(static_cast<std::size_t>(settings.limits.connections_per_source)) +
             " a second, " + number(static_cast<std::size_t>(at_once)) + " saved up | ",
-        "beyond " + number(net::SourceRate::most_sources) + " addresses at a time",
+        "beyond " + number(net::most_sources) + " addresses at a time",
         "| one body | | " + std::to_string(server.body_bytes >> 20) + " MiB | 413 |",
         "| request line and headers; their number | | " + std::to_string(server.header_bytes >> 10) + " KiB;",
         "Small bodies (" + std::to_string(net::ServerLimits::uncounted_bytes >> 10) + " KiB",

@@ -1,12 +1,8 @@
 #pragma once
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <unordered_map>
+#include <cstddef>
 
 #include "api/json.hpp"
-#include "api/object_key.hpp"
-#include "kube/client/clock.hpp"
 
 /// The limits of what any client can cause by its reviews.
 namespace admission {
@@ -31,36 +27,7 @@ inline std::size_t token_review_permits(std::size_t connections) {
     return std::max<std::size_t>(connections / 3, 1);
 }
 
-/// Limits how often a runtime that is in the cache is read from the API server, since any client may send
-/// reviews. Stores hashes of names, which may be long, and those of at most `most_runtimes`, until the second
-/// is over. Thread rule: one thread.
-class Rereads {
-public:
-    static constexpr std::size_t most_runtimes = 1024;
-
-    explicit Rereads(int per_second) : per_second_(per_second) {}
-
-    /// Takes one of the reads of the current second. Returns false if there is none left, or too many
-    /// runtimes have taken some.
-    bool take(const api::ObjectKey& runtime, kube::SteadyTime now) {
-        if (now - began_ >= std::chrono::seconds(1)) {
-            began_ = now;
-            taken_.clear();
-        }
-        const std::uint64_t id = std::hash<api::ObjectKey>()(runtime);
-        if (taken_.size() >= most_runtimes && !taken_.contains(id)) return false;
-        int& taken = taken_[id];
-        if (taken >= per_second_) return false;
-        ++taken;
-        return true;
-    }
-    /// Returns the number of stored runtimes.
-    std::size_t size() const { return taken_.size(); }
-
-private:
-    const int per_second_;
-    kube::SteadyTime began_ = {};
-    std::unordered_map<std::uint64_t, int> taken_ = {};
-};
+/// The runtimes whose live reads one thread counts at a time (net::KeyedRate). Others are not read live.
+inline constexpr std::size_t most_reread_runtimes = 1024;
 
 }  // namespace admission

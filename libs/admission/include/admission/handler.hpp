@@ -10,6 +10,7 @@
 #include "admission/routes.hpp"
 #include "kube/client/clock.hpp"
 #include "kube/client/namespaces.hpp"
+#include "net/process/keyed_rate.hpp"
 #include "net/process/log.hpp"
 #include "net/process/semaphore.hpp"
 #include "net/server/http_server.hpp"
@@ -78,9 +79,10 @@ private:
     const ReviewPolicy policy_;
     net::Semaphore* const lookup_permits_;
     ReviewTurns* const turns_;
-    Rereads rereads_{10};
-    Rereads counts_of_jobs_{1};
-    Rereads all_counts_of_jobs_{5};  // of all runtimes together
+    // Any client may send reviews, so each runtime has a rate of live reads, and of counts of its jobs.
+    net::KeyedRate rereads_{10, 10, most_reread_runtimes, net::KeyedRate::Beyond::empty};
+    net::KeyedRate counts_of_jobs_{1, 1, most_reread_runtimes, net::KeyedRate::Beyond::empty};
+    net::TokenBucket all_counts_of_jobs_{5, 5};  // of all runtimes together
     RareTransitions lookup_transitions_ = {};
 };
 
