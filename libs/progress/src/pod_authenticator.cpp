@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "net/process/semaphore.hpp"
-#include "shared_calls.hpp"
+#include "net/process/single_flight.hpp"
 
 namespace progress {
 namespace {
@@ -75,8 +75,8 @@ public:
         co_return permit;
     }
 
-    SharedCalls<net::Digest, Sender, net::DigestHash> tokens = {};
-    SharedCalls<api::ObjectKey, AuthResult, std::hash<api::ObjectKey>> jobs = {};
+    net::SingleFlight<net::Digest, Sender> tokens{net::Share::running};
+    net::SingleFlight<api::ObjectKey, AuthResult> jobs{net::Share::running};
     net::Semaphore reviews{reviews_at_once};
     net::Semaphore unknown_reviews{reviews_at_once / 2};
     net::Semaphore gets{reads_at_once};
