@@ -22,7 +22,7 @@ net::Answer AuthenticatedHandler::receive(net::HttpRequest& request) {
     const std::string_view token = bearer_token(request);
     const auto result = tokens_->from_cache(token);
     if (!result) {
-        auto permit = token_review_permits_.take(request.peer);
+        auto permit = token_review_permits_.try_take(request.peer);
         if (!permit && !tokens_->was_admitted(token)) return reject(AuthResult::unknown);
         return ask_and_admit(request, std::string(token), std::move(permit));
     }
@@ -31,13 +31,13 @@ net::Answer AuthenticatedHandler::receive(net::HttpRequest& request) {
 }
 
 net::Task<net::HttpResponse> AuthenticatedHandler::ask_and_admit(net::HttpRequest& request, std::string token,
-                                                                 std::optional<Limiter::Permit> permit) {
+                                                                 net::Semaphore::Permit permit) {
     // Half of the time is for the review itself.
     const kube::SteadyTime came = clock_.now();
     const auto deadline = came + lookup_timeout(request.target) / 2;
     const AuthResult result = co_await tokens_->ask(std::move(token), deadline);
     // Connections that wait for their review have a limit of their own.
-    permit.reset();
+    permit = {};
     if (result != AuthResult::admitted) co_return reject(result);
     auto answer = admit(request, came);
     if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer))

@@ -133,7 +133,7 @@ struct ReviewHandler::Waiting {
     InputReader::Runtime runtime = InputReader::Runtime::known;
     std::optional<api::Verdict> by_watch = {};  // a denial that may depend on an old runtime
     kube::SteadyTime began = {};
-    std::optional<Limiter::Permit> permit = {};
+    net::Semaphore::Permit permit = {};
 };
 
 /// Counts a request exactly once, as failed unless its end is recorded.
@@ -188,7 +188,7 @@ net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& req
     }
     RequestRecord record(*this, find_route(request.target), came);
     auto answered = answer(request, record, InTurn::yes);
-    turn.reset();
+    turn = {};
     if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answered))
         co_return co_await std::move(*later);
     co_return std::move(std::get<net::HttpResponse>(answered));
@@ -256,16 +256,15 @@ api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std
 }
 
 net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, RequestRecord& record) {
-    if (limiter_) {
-        auto permit = limiter_->take(waiting.request.peer);
-        if (!permit) {
+    if (lookup_permits_) {
+        waiting.permit = lookup_permits_->try_take(waiting.request.peer);
+        if (!waiting.permit) {
             if (const auto verdict = verdict_without_lookup(waiting, review))
                 return conclude(review, *verdict, record);
             record.close();
             observer_.refused(Outcome::overloaded);
             return plain(503, "too many reviews wait for the API server, try again");
         }
-        waiting.permit.emplace(std::move(*permit));
     }
     record.close();
     return answer_later(std::move(waiting));
@@ -323,7 +322,8 @@ api::Verdict ReviewHandler::verdict_of(Review& review, const ReviewInputs& input
 }
 
 bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs) {
-    return verdict.denial && inputs.watched && rereads_.take(*inputs.watched, clock_.now());
+    return verdict.denial && inputs.watched &&
+           rereads_.take(std::hash<api::ObjectKey>()(*inputs.watched), clock_.now());
 }
 
 // Returns whether the TrainJobs of a runtime may be counted now. Each count lists TrainJobs, so there are not
@@ -331,7 +331,8 @@ bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs
 bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now) {
     if (!api::is_dns_subdomain(request.name)) return false;
     if (!request.ns.empty() && !api::is_dns_label(request.ns)) return false;
-    return counts_of_jobs_.take({request.ns, request.name}, now) && all_counts_of_jobs_.take({}, now);
+    const std::uint64_t runtime = std::hash<api::ObjectKey>()({request.ns, request.name});
+    return counts_of_jobs_.take(runtime, now) && all_counts_of_jobs_.take(now);
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,

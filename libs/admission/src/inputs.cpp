@@ -1,6 +1,6 @@
 #include "admission/inputs.hpp"
 
-#include "admission/limiter.hpp"
+#include "admission/client_limits.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/train_job.hpp"
@@ -83,7 +83,7 @@ bool is_expensive(const kube::Resource& resource, std::string_view text) {
 
 // Takes a turn. Fails if too many wait for one: each takes a place among all waiting reviews, and usual
 // reviews need some of those places.
-net::Async<> queue_for(net::Turns& turns, MaybeTurn& turn) {
+net::Async<> queue_for(net::Semaphore& turns, MaybeTurn& turn) {
     if (turns.waiting() >= lookup_limits::most_waiting)
         co_return api::Error{.code = api::Errc::unavailable,
                              .message = "too many reviews of large objects, or with long lists, wait"};

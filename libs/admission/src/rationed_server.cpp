@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "api/hash.hpp"
-#include "kube/client/throttle.hpp"
+#include "net/process/keyed_rate.hpp"
 
 namespace admission {
 namespace {
@@ -30,15 +30,14 @@ public:
 
     kube::Async<kube::Response> send(kube::Request request) override {
         const auto now = clock_.now();
-        kube::TokenBucket later = permits_;
-        const auto when = later.take(now);
+        const auto when = permits_.next(now);
         if (when > now) {
             if (const Answer* known = recall(request.target, now)) co_return *known;
             if (when > now + longest_wait)
                 co_return api::Error{.code = api::Errc::unavailable,
                                      .message = "too many lookups wait for their turn"};
         }
-        permits_ = later;
+        permits_.reserve(now);
         if (when > now) co_await clock_.sleep_until(when);
         const std::string target = request.target;
         Answer answer = co_await server_->send(std::move(request));
@@ -78,7 +77,7 @@ private:
 
     std::unique_ptr<kube::ApiServer> server_;
     kube::Clock& clock_;
-    kube::TokenBucket permits_;
+    net::TokenBucket permits_;
     std::unordered_map<std::string, Known, api::KeyedHash> known_ = {};
     std::deque<std::string> order_ = {};  // of their first answers
 };

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "admission/limiter.hpp"
+#include "admission/client_limits.hpp"
 #include "admission/runtime_lister.hpp"
 #include "api/names.hpp"
 #include "runtime/rule.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "admission/limiter.hpp"
+#include "admission/client_limits.hpp"
 #include "api/nearest.hpp"
 
 namespace admission {

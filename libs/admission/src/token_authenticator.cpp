@@ -1,19 +1,13 @@
 #include "admission/token_authenticator.hpp"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "admission/review_turns.hpp"
 
 namespace admission {
 namespace {
-
-namespace asio = boost::asio;
 
 constexpr kube::Resource token_reviews = {"authentication.k8s.io", "v1", "tokenreviews", false};
 constexpr std::string_view scheme = "Bearer ";
@@ -47,43 +41,6 @@ std::string_view bearer_token(const net::HttpRequest& request) {
     return value;
 }
 
-/// A pending request, and the callers that wait for its answer.
-class TokenAuthenticator::TokenReviewCall {
-public:
-    TokenReviewCall(TokenAuthenticator& check, const net::Digest& digest,
-                    const asio::any_io_executor& executor)
-        : check_(check), digest_(digest), answered_(executor, asio::steady_timer::time_point::max()) {}
-    TokenReviewCall(const TokenReviewCall&) = delete;
-    TokenReviewCall& operator=(const TokenReviewCall&) = delete;
-
-    /// Wakes all callers at the end of the request, also after an exception.
-    class Closing {
-    public:
-        explicit Closing(std::shared_ptr<TokenReviewCall> call) : call_(std::move(call)) {}
-        ~Closing() {
-            call_->check_.open_.erase(call_->digest_);
-            call_->answered_.cancel();
-        }
-        Closing(const Closing&) = delete;
-        Closing& operator=(const Closing&) = delete;
-
-    private:
-        std::shared_ptr<TokenReviewCall> call_;
-    };
-
-    static net::Task<AuthResult> wait(std::shared_ptr<TokenReviewCall> call) {
-        co_await call->answered_.async_wait(asio::as_tuple(asio::use_awaitable));
-        co_return call->result;
-    }
-
-    AuthResult result = AuthResult::unknown;
-
-private:
-    TokenAuthenticator& check_;
-    net::Digest digest_;
-    asio::steady_timer answered_;
-};
-
 std::optional<AuthResult> TokenAuthenticator::from_cache(std::string_view token) {
     if (token.empty()) return AuthResult::unauthorized;
     return recall(net::digest_of(token));
@@ -94,30 +51,32 @@ bool TokenAuthenticator::was_admitted(std::string_view token) const {
 }
 
 net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTime deadline) {
-    using namespace asio::experimental::awaitable_operators;
+    using namespace boost::asio::experimental::awaitable_operators;
     const net::Digest digest = net::digest_of(token);
-    if (const auto at = open_.find(digest); at != open_.end()) {
-        const std::shared_ptr<TokenReviewCall> call = at->second;
-        const auto first = co_await (TokenReviewCall::wait(call) || clock_.sleep_until(deadline));
-        const auto* result = std::get_if<AuthResult>(&first);
-        co_return result ? *result : AuthResult::unknown;
-    }
-    const auto call = std::make_shared<TokenReviewCall>(*this, digest, co_await asio::this_coro::executor);
-    open_.emplace(digest, call);
-    const TokenReviewCall::Closing closing(call);
-    auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
+    const bool waits_for_another = reviews_.is_running(digest);
+    auto call = reviews_.run(digest, review_in_time(std::move(token), deadline));
+    if (!waits_for_another) co_return co_await std::move(call);
+    // The other caller may have a later deadline.
+    const auto first = co_await (std::move(call) || clock_.sleep_until(deadline));
+    const auto* result = std::get_if<AuthResult>(&first);
+    co_return result ? *result : AuthResult::unknown;
+}
+
+net::Task<AuthResult> TokenAuthenticator::review_in_time(std::string token, kube::SteadyTime deadline) {
+    using namespace boost::asio::experimental::awaitable_operators;
+    const net::Digest digest = net::digest_of(token);
+    const auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
     const auto* outcome = std::get_if<api::Result<AuthResult>>(&answer);
     if (outcome && *outcome) {
-        call->result = **outcome;
-        remember(digest, call->result);
+        remember(digest, **outcome);
         note(nullptr);
-    } else {
-        const api::Error late = {.code = api::Errc::unavailable,
-                                 .message = "the API server did not answer in time"};
-        const api::Error error = outcome ? outcome->error() : late;
-        note(&error);
+        co_return **outcome;
     }
-    co_return call->result;
+    const api::Error late = {.code = api::Errc::unavailable,
+                             .message = "the API server did not answer in time"};
+    const api::Error error = outcome ? outcome->error() : late;
+    note(&error);
+    co_return AuthResult::unknown;
 }
 
 net::Async<AuthResult> TokenAuthenticator::review(std::string token) {

@@ -4,8 +4,8 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <string_view>
 
-#include "permits.hpp"
-#include "shared_calls.hpp"
+#include "net/process/semaphore.hpp"
+#include "net/process/single_flight.hpp"
 
 namespace progress {
 namespace {
@@ -64,11 +64,22 @@ public:
                              .message = "the API server did not answer in time"};
     }
 
-    SharedCalls<net::Digest, Sender, net::DigestHash> tokens = {};
-    SharedCalls<api::ObjectKey, AuthResult, std::hash<api::ObjectKey>> jobs = {};
-    Permits reviews{reviews_at_once};
-    Permits unknown_reviews{reviews_at_once / 2};
-    Permits gets{reads_at_once};
+    /// Returns a permit that holds nothing at `deadline`.
+    static net::Task<net::Semaphore::Permit> take(net::Semaphore& permits, kube::Clock& clock,
+                                                  SteadyTime deadline) {
+        using namespace boost::asio::experimental::awaitable_operators;
+        auto permit = permits.try_take();
+        if (permit) co_return permit;
+        auto first = co_await (permits.take() || clock.sleep_until(deadline));
+        if (first.index() == 0) permit = std::move(std::get<0>(first));
+        co_return permit;
+    }
+
+    net::SingleFlight<net::Digest, Sender> tokens{net::Share::running};
+    net::SingleFlight<api::ObjectKey, AuthResult> jobs{net::Share::running};
+    net::Semaphore reviews{reviews_at_once};
+    net::Semaphore unknown_reviews{reviews_at_once / 2};
+    net::Semaphore gets{reads_at_once};
 };
 
 PodAuthenticator::PodAuthenticator(kube::ApiServer& server, kube::ApiServer& reviews, kube::Clock& clock,
@@ -133,10 +144,10 @@ net::Task<AuthResult> PodAuthenticator::review(TokenReviewCall call) {
     const SteadyTime deadline = came + ReviewLimits::longest_line;
     const auto turn = limits_.reserve(call.address, known, came);
     if (turn) co_await clock_.sleep_until(*turn);
-    Permits::Permit of_unknown;
-    Permits::Permit permit;
-    if (turn && !known) of_unknown = co_await reads_->unknown_reviews.take(clock_, deadline);
-    if (turn && (known || of_unknown)) permit = co_await reads_->reviews.take(clock_, deadline);
+    net::Semaphore::Permit of_unknown;
+    net::Semaphore::Permit permit;
+    if (turn && !known) of_unknown = co_await Reads::take(reads_->unknown_reviews, clock_, deadline);
+    if (turn && (known || of_unknown)) permit = co_await Reads::take(reads_->reviews, clock_, deadline);
     if (!permit) {
         metrics_.count(Limit::token_reviews);
         co_return AuthResult::limited;
@@ -238,7 +249,7 @@ net::Task<AuthResult> PodAuthenticator::read_pod(api::ObjectKey key, std::string
 net::Task<PodAuthenticator::Found> PodAuthenticator::get(kube::Request request) {
     Found found;
     const SteadyTime deadline = clock_.now() + ReviewLimits::longest_line;
-    const Permits::Permit permit = co_await reads_->gets.take(clock_, deadline);
+    const auto permit = co_await Reads::take(reads_->gets, clock_, deadline);
     if (!permit) {
         metrics_.count(Limit::reads);
         found.result = AuthResult::limited;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "net/server/source_rate.hpp"
+#include "net/server/source.hpp"
 #include "recently_used.hpp"
 
 namespace progress {
@@ -15,21 +15,18 @@ using kube::SteadyTime;
 constexpr int burst = static_cast<int>(ReviewLimits::per_second / 10);
 constexpr std::size_t most_addresses = 4'096;
 
-struct Address {
-    kube::TokenBucket bucket{ReviewLimits::per_second_of_address,
-                             static_cast<int>(ReviewLimits::per_second_of_address)};
-    int refusals = 0;  // in a row
-};
-
 }  // namespace
 
 struct ReviewLimits::Addresses {
-    RecentlyUsed<std::uint64_t, Address, std::hash<std::uint64_t>> table{most_addresses};
+    net::KeyedRate usual{per_second_of_address, static_cast<int>(per_second_of_address), most_addresses,
+                         net::KeyedRate::Beyond::full};
+    net::KeyedRate after_refusals{1 / double(between_after_refusals.count()), 1, most_addresses,
+                                  net::KeyedRate::Beyond::full};
+    RecentlyUsed<std::uint64_t, int, std::hash<std::uint64_t>> refusals{most_addresses};  // in a row
 
-    Address& of(const std::string& address) {
-        const std::uint64_t source = net::source_of(address);
-        if (Address* known = table.find(source)) return *known;
-        return table.put(source, Address());
+    net::KeyedRate& rate_of(std::uint64_t source) {
+        const int* in_a_row = refusals.find(source);
+        return in_a_row && *in_a_row >= refusals_in_a_row ? after_refusals : usual;
     }
 };
 
@@ -41,29 +38,27 @@ ReviewLimits::ReviewLimits(bool by_address)
 ReviewLimits::~ReviewLimits() = default;
 
 std::optional<SteadyTime> ReviewLimits::reserve(const std::string& address, bool known, SteadyTime now) {
-    kube::TokenBucket all = all_;
-    SteadyTime when = all.take(now);
-    kube::TokenBucket unknown = unknown_;
-    Address* const source = !known && addresses_ ? &addresses_->of(address) : nullptr;
-    kube::TokenBucket of_source = source ? source->bucket : unknown_;
-    if (!known) when = std::max(when, unknown.take(now));
-    if (source) when = std::max(when, of_source.take(now));
+    const std::uint64_t source = net::source_of(address);
+    net::KeyedRate* const of_address = !known && addresses_ ? &addresses_->rate_of(source) : nullptr;
+    SteadyTime when = all_.next(now);
+    if (!known) when = std::max(when, unknown_.next(now));
+    if (of_address) when = std::max(when, of_address->next(source, now));
     if (when > now + longest_line) return std::nullopt;
-    all_ = all;
-    unknown_ = unknown;
-    if (source) source->bucket = of_source;
+    all_.reserve(now);
+    if (!known) unknown_.reserve(now);
+    if (of_address) of_address->reserve(source, now);
     return when;
 }
 
 void ReviewLimits::answered(const std::string& address, bool accepted) {
     if (!addresses_) return;
-    Address& source = addresses_->of(address);
-    const bool was_limited = source.refusals >= refusals_in_a_row;
-    source.refusals = accepted ? 0 : source.refusals + 1;
-    const bool is_limited = source.refusals >= refusals_in_a_row;
-    if (was_limited == is_limited) return;
-    source.bucket =
-        is_limited ? kube::TokenBucket(1 / double(between_after_refusals.count()), 1) : Address().bucket;
+    const std::uint64_t source = net::source_of(address);
+    auto& refusals = addresses_->refusals;
+    const int* before = refusals.find(source);
+    if (accepted)
+        refusals.erase(source);
+    else
+        refusals.put(source, (before ? *before : 0) + 1);
 }
 
 }  // namespace progress

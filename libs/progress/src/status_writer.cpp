@@ -1,9 +1,6 @@
 #include "progress/status_writer.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <string_view>
 #include <utility>
 
@@ -33,15 +30,10 @@ bool concerns_all(Schedule::Outcome outcome) {
 }  // namespace
 
 struct StatusWriter::Waiter {
-    Waiter(const asio::any_io_executor& executor, std::uint64_t of)
-        : sequence(of), ended(executor, asio::steady_timer::time_point::max()) {}
-
-    static net::Task<> wait(std::shared_ptr<Waiter> waiter) {
-        co_await waiter->ended.async_wait(asio::as_tuple(asio::use_awaitable));
-    }
+    Waiter(const asio::any_io_executor& executor, std::uint64_t of) : sequence(of), ended(executor) {}
 
     std::uint64_t sequence;
-    asio::steady_timer ended;
+    net::Wakeup ended;
     std::optional<Result> result = {};
 };
 
@@ -120,7 +112,7 @@ void StatusWriter::settle(const api::ObjectKey& job, std::uint64_t sequence, Res
     std::erase_if(at->second, [&](const std::shared_ptr<Waiter>& waiter) {
         if (waiter->sequence > sequence && !concerns_all(result.outcome)) return false;
         waiter->result = result;
-        waiter->ended.cancel();
+        waiter->ended.notify();
         return true;
     });
     if (at->second.empty()) waiters_.erase(at);
@@ -130,7 +122,7 @@ net::Task<std::optional<StatusWriter::Result>> StatusWriter::wait(api::ObjectKey
                                                                   std::uint64_t sequence) {
     const auto waiter = std::make_shared<Waiter>(executor_, sequence);
     waiters_[job].push_back(waiter);
-    co_await (Waiter::wait(waiter) || clock_.sleep_until(clock_.now() + longest_wait));
+    co_await (waiter->ended.wait() || clock_.sleep_until(clock_.now() + longest_wait));
     if (!waiter->result) {
         const auto at = waiters_.find(job);
         at->second.remove(waiter);

@@ -68,7 +68,7 @@ struct Door {
 
     test::Fixture reviews;
     FakeApiServer token_server{reviews.clock};
-    admission::Limiter permits;
+    net::Semaphore permits;
     TokenAuthenticator tokens;
     AuthenticatedHandler handler{reviews.handler, &tokens, permits, reviews.clock, reviews.review_metrics};
 };
@@ -174,11 +174,4 @@ TEST_CASE("a body with too many values is refused unread", "[authentication]") {
     REQUIRE(call->response->has_value());
     CHECK((*call->response)->status == 413);
     CHECK_THAT(door.reviews.metrics_text(), Catch::Contains(R"(code="413",path="other",verdict="none"} 1)"));
-}
-
-TEST_CASE("permits are shared out among the connections of a server", "[limiter]") {
-    CHECK(admission::lookup_permits(256) == 128);
-    CHECK(admission::token_review_permits(256) == 85);
-    CHECK(admission::lookup_permits(1) == 1);
-    CHECK(admission::token_review_permits(1) == 1);
 }

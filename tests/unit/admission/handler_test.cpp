@@ -247,12 +247,9 @@ TEST_CASE("an expensive review waits in line, a small one is answered at once", 
         CHECK(fixture.ask(dear, at_once).allowed());
         CHECK_FALSE(at_once);
     }
-    std::optional<net::Turns::Turn> taken;
-    const auto take = [](Fixture& from, std::optional<net::Turns::Turn>& into) -> net::Task<> {
-        auto turn = co_await from.turns.expensive.next();
-        into.emplace(std::move(turn));
-    };
-    boost::asio::co_spawn(fixture.context, take(fixture, taken), boost::asio::detached);
+    admission::MaybeTurn taken;
+    boost::asio::co_spawn(fixture.context, admission::take_turn(fixture.turns.expensive, taken),
+                          boost::asio::detached);
     fixture.clock.run();
     REQUIRE(taken);
     CHECK(fixture.ask(valid_request(), at_once).allowed());
@@ -265,7 +262,7 @@ TEST_CASE("an expensive review waits in line, a small one is answered at once", 
                           [&](std::exception_ptr, net::HttpResponse given) { response = std::move(given); });
     fixture.clock.run_for(60s);
     CHECK(response.body.empty());
-    taken.reset();
+    taken = {};
     fixture.clock.run();
     CHECK(response.status == 503);
     CHECK(response.body == "too many large reviews at a time, try again\n");

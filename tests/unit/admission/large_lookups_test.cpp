@@ -140,7 +140,7 @@ TEST_CASE("objects that take long to parse wait in line, and other updates do no
             calls.start("usual", update("plain"));
             fixture.clock.run_for(1s);
             CHECK(calls.answered == std::vector<std::string>{"usual"});
-            taken.reset();
+            taken = {};
             fixture.clock.run_for(1s);
             CHECK(calls.answered.size() == 9);
         }

@@ -145,8 +145,8 @@ TEST_CASE("a failed count delays no edit and no deletion", "[inputs]") {
 TEST_CASE("a runtime is edited without a count while too many reviews wait", "[inputs]") {
     Fixture fixture;
     serve_pages(fixture, {1});
-    std::vector<admission::Limiter::Permit> waiting;
-    while (auto permit = fixture.limiter.take()) waiting.push_back(std::move(*permit));
+    std::vector<net::Semaphore::Permit> waiting;
+    while (auto permit = fixture.lookup_permits.try_take()) waiting.push_back(std::move(permit));
     CHECK(fixture.ask(edit()).allowed());
     CHECK(fixture.server.requests.empty());
 }

@@ -1,6 +1,4 @@
 // Reviews with a runtime from the watch, which may lag behind the cluster.
-#include "admission/limiter.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "reviews.hpp"
@@ -88,8 +86,8 @@ TEST_CASE("a denial for the watched runtime stands while too many reviews wait",
     Fixture fixture;
     watch_shows(fixture, test::cluster_runtime());
     fixture.store(kube::resources::cluster_training_runtimes, newest_runtime());
-    std::vector<admission::Limiter::Permit> waiting;
-    while (auto permit = fixture.limiter.take()) waiting.push_back(std::move(*permit));
+    std::vector<net::Semaphore::Permit> waiting;
+    while (auto permit = fixture.lookup_permits.try_take()) waiting.push_back(std::move(permit));
     CHECK(fixture.ask(creation()).denial_code() == 422);
     CHECK(fixture.server.requests.empty());
 
@@ -101,40 +99,17 @@ TEST_CASE("a denial for the watched runtime stands while too many reviews wait",
     CHECK(fixture.ask(creation()).allowed());
 }
 
-TEST_CASE("a runtime is read again at most ten times a second", "[inputs]") {
+TEST_CASE("a runtime is read again ten times at once, and then ten times a second", "[inputs]") {
     Fixture fixture;
     fixture.patience = 0s;
     watch_shows(fixture, test::cluster_runtime());
     fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
     for (int i = 0; i < 50; ++i) CHECK(fixture.ask(creation()).denial_code() == 422);
     CHECK(fixture.server.requests.size() == 10);
-    fixture.clock.run_for(1s);
-    CHECK(fixture.ask(creation()).denial_code() == 422);
+    fixture.clock.run_for(100ms);
+    for (int i = 0; i < 50; ++i) CHECK(fixture.ask(creation()).denial_code() == 422);
     CHECK(fixture.server.requests.size() == 11);
-}
-
-TEST_CASE("a runtime has a number of rereads in each second") {
-    admission::Rereads rereads(3);
-    kube::SteadyTime now{};
-    for (int second = 0; second < 3; ++second, now += 1s) {
-        for (int i = 0; i < 3; ++i) REQUIRE(rereads.take({"ns", "torch"}, now));
-        CHECK_FALSE(rereads.take({"ns", "torch"}, now + 999ms));
-        CHECK(rereads.take({"other", "torch"}, now + 999ms));
-    }
-}
-
-TEST_CASE("rereads are counted for a limited number of runtimes, and forgotten after a second") {
-    admission::Rereads rereads(2);
-    const std::size_t most = admission::Rereads::most_runtimes;
-    kube::SteadyTime now{};
-    for (int second = 0; second < 3; ++second, now += 1s) {
-        for (std::size_t i = 0; i < 3 * most; ++i) {
-            CAPTURE(second, i);
-            REQUIRE(rereads.take({"", std::to_string(i)}, now) == (i < most));
-        }
-        CHECK(rereads.size() == most);
-        CHECK(rereads.take({"", "0"}, now));
-    }
-    CHECK(rereads.take({"", "0"}, now));
-    CHECK(rereads.size() == 1);
+    fixture.clock.run_for(1s);
+    for (int i = 0; i < 50; ++i) CHECK(fixture.ask(creation()).denial_code() == 422);
+    CHECK(fixture.server.requests.size() == 21);
 }

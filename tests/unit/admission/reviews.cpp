@@ -85,7 +85,8 @@ Fixture::Fixture(const runtime::Features& features, const kube::Namespaces& name
     : pipeline(runtime::make_pipeline(features)),
       log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
       inputs(runtimes, server, pipeline, namespaces, &turns),
-      handler(inputs, clock, review_metrics, log, pipeline, namespaces, std::move(policy), &limiter, &turns) {
+      handler(inputs, clock, review_metrics, log, pipeline, namespaces, std::move(policy), &lookup_permits,
+              &turns) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
         for (const auto& [path, object] : stored) {
             if (path != request.target) continue;

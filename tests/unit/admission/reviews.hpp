@@ -65,9 +65,9 @@ public:
     net::Log log;
     net::Metrics metrics = {};
     admission::ReviewMetrics review_metrics{metrics};
-    admission::ReviewTurns turns{context.get_executor()};
+    admission::ReviewTurns turns = {};
     admission::InputReader inputs;
-    admission::Limiter limiter{64};  ///< of the reviews that wait
+    net::Semaphore lookup_permits{64};
     admission::ReviewHandler handler;
     std::chrono::seconds patience{60};  ///< how long ask() runs the clock
 };

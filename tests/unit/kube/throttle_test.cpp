@@ -8,17 +8,6 @@
 
 using namespace std::chrono_literals;
 
-TEST_CASE("a token bucket allows a burst and then its rate", "[kube]") {
-    const kube::SteadyTime t0 = kube::SteadyTime(1000h);
-    kube::TokenBucket bucket(10, 3);
-    for (int i = 0; i < 3; ++i) CHECK(bucket.take(t0) == t0);
-    CHECK(bucket.take(t0) - t0 == 100ms);
-    CHECK(bucket.take(t0) - t0 == 200ms);
-    CHECK(bucket.take(t0 + 50ms) - t0 == 300ms);
-    for (int i = 0; i < 3; ++i) CHECK(bucket.take(t0 + 1h) == t0 + 1h);  // no more than the burst
-    CHECK(bucket.take(t0 + 1h) > t0 + 1h);
-}
-
 TEST_CASE("throttled requests wait their turn", "[kube]") {
     boost::asio::io_context context;
     VirtualClock clock(context);

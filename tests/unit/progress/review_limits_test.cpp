@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "net/server/source_rate.hpp"
 #include "support/printers.hpp"
 
 using progress::ReviewLimits;
@@ -81,12 +80,4 @@ TEST_CASE("after five refusals in a row an address has one TokenReview per ten s
     CHECK(!limits.reserve(one(0), false, later));
     limits.answered(one(0), true);
     for (int i = 0; i < 5; ++i) CHECK(limits.reserve(one(0), false, later) == later);
-}
-
-TEST_CASE("an IPv6 address counts as its network", "[limits]") {
-    CHECK(net::source_of("2001:db8:1:2::1") == net::source_of("2001:db8:1:2:ffff::9"));
-    CHECK(net::source_of("2001:db8:1:2::1") != net::source_of("2001:db8:1:3::1"));
-    CHECK(net::source_of("::ffff:10.0.0.1") == net::source_of("10.0.0.1"));
-    CHECK(net::source_of("10.0.0.1") != net::source_of("10.0.0.2"));
-    CHECK(net::source_of("nonsense") == 0);
 }

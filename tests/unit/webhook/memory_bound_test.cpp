@@ -48,25 +48,24 @@ TEST_CASE("the documented limits are the compiled ones", "[limits]") {
             " kB x connections + bytes in flight + " + megabytes(memory_bound::of_runtimes) + " + " +
             megabytes(memory_bound::of_thread) + " x threads",
         megabytes(memory_bound::of_lookups) + " of it are for lookups",
-        "| values in one review | | " + number(admission::max_review_values) + " | 413 |",
-        "| values in one runtime | | " + number(max_runtime_values) + " |",
-        "| runtimes in namespaces that are kept | | " + megabytes(bounds.of_all) + "; " +
-            megabytes(bounds.of_namespace) + " of each namespace |",
-        "| reads of the API server for reviews of unknown callers | | " +
-            number(static_cast<std::size_t>(ration.per_second)) + " a second, " +
-            number(static_cast<std::size_t>(ration.at_once)) + " saved up |",
-        "| objects that lookups read | | " + kibibytes(admission::lookup_limits::usual_object) + " over " +
+        number(admission::max_review_values) + " values in a review | | 431; 413; 400; 413 |",
+        number(max_runtime_values) + " values in a runtime |",
+        megabytes(bounds.of_all) + "** of runtimes in namespaces are kept, " +
+            megabytes(bounds.of_namespace) + " of each namespace",
+        "| for unknown callers " + number(static_cast<std::size_t>(ration.per_second)) + " a second, " +
+            number(static_cast<std::size_t>(ration.at_once)) + " saved up;",
+        "for " + number(admission::most_reread_runtimes) + " runtimes at a time",
+        "| " + kibibytes(admission::lookup_limits::usual_object) + " over " +
             number(admission::lookup_limits::connections) +
-            " connections of each thread; larger ones one at a time, " + "up to " +
-            mebibytes(admission::lookup_limits::largest_object) + " |",
-        "one at a time, of 1,000 jobs at most, and " + mebibytes(admission::lookup_limits::largest_page) +
-            " a page |",
-        "| `--source-rate` | " + number(static_cast<std::size_t>(settings.limits.connections_per_source)) +
-            " a second, " + number(static_cast<std::size_t>(at_once)) + " saved up | ",
-        "beyond " + number(net::SourceRate::most_sources) + " addresses at a time",
-        "| one body | | " + std::to_string(server.body_bytes >> 20) + " MiB | 413 |",
-        "| request line and headers; their number | | " + std::to_string(server.header_bytes >> 10) + " KiB;",
-        "Small bodies (" + std::to_string(net::ServerLimits::uncounted_bytes >> 10) + " KiB",
+            " connections of each thread; larger ones one at a time, up to " +
+            mebibytes(admission::lookup_limits::largest_object) + ";",
+        mebibytes(admission::lookup_limits::largest_page) + " a page",
+        "| " + number(static_cast<std::size_t>(settings.limits.connections_per_source)) + " a second, " +
+            number(static_cast<std::size_t>(at_once)) + " saved up; beyond " + number(net::most_sources) +
+            " addresses at a time",
+        "; a body of " + mebibytes(server.body_bytes) + ";",
+        "| " + kibibytes(server.header_bytes) + " of request line and headers,",
+        "Small bodies (" + kibibytes(net::ServerLimits::uncounted_bytes) + ",",
     };
     for (const std::string& line : expected) CHECK_THAT(page, Catch::Contains(line));
 }

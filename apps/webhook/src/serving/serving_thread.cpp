@@ -48,7 +48,6 @@ ServingThread::ServingThread(boost::asio::any_io_executor executor, std::unique_
       runtimes_(tools.pipeline),
       lookup_permits_(admission::lookup_permits(config.limits.max_connections)),
       token_review_permits_(admission::token_review_permits(config.limits.max_connections)),
-      turns_(executor),
       inputs_(runtimes_, *upstream_.lookups, tools.pipeline, tools.namespaces, &turns_),
       handler_(inputs_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces, tools.policy,
                &lookup_permits_, &turns_),

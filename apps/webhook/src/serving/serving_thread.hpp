@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "admission/authenticated_handler.hpp"
+#include "admission/client_limits.hpp"
 #include "admission/handler.hpp"
 #include "admission/inputs.hpp"
-#include "admission/limiter.hpp"
 #include "admission/metrics.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/runtime_lister.hpp"
@@ -14,6 +14,7 @@
 #include "kube/client/namespaces.hpp"
 #include "kube/manager/manager.hpp"
 #include "net/process/loop_gaps.hpp"
+#include "net/process/semaphore.hpp"
 #include "net/server/http_server.hpp"
 #include "settings/settings.hpp"
 
@@ -76,9 +77,9 @@ private:
     ApiClients upstream_;
     std::unique_ptr<admission::TokenAuthenticator> tokens_;  // null: every caller is accepted
     admission::RuntimeLister runtimes_;
-    admission::Limiter lookup_permits_;
-    admission::Limiter token_review_permits_;
-    admission::ReviewTurns turns_;
+    net::Semaphore lookup_permits_;
+    net::Semaphore token_review_permits_;
+    admission::ReviewTurns turns_ = {};
     admission::InputReader inputs_;
     admission::ReviewHandler handler_;
     admission::AuthenticatedHandler callers_;

@@ -1,12 +1,11 @@
 #pragma once
-#include <optional>
 #include <string>
 
 #include "admission/handler.hpp"
-#include "admission/limiter.hpp"
 #include "admission/observer.hpp"
 #include "admission/token_authenticator.hpp"
 #include "kube/client/clock.hpp"
+#include "net/process/semaphore.hpp"
 #include "net/server/http_server.hpp"
 
 namespace admission {
@@ -20,8 +19,8 @@ namespace admission {
 class AuthenticatedHandler {
 public:
     /// `tokens`: nullptr accepts every caller.
-    AuthenticatedHandler(ReviewHandler& reviews, TokenAuthenticator* tokens, Limiter& token_review_permits,
-                         kube::Clock& clock, ReviewObserver& observer)
+    AuthenticatedHandler(ReviewHandler& reviews, TokenAuthenticator* tokens,
+                         net::Semaphore& token_review_permits, kube::Clock& clock, ReviewObserver& observer)
         : reviews_(reviews),
           tokens_(tokens),
           token_review_permits_(token_review_permits),
@@ -32,13 +31,13 @@ public:
 
 private:
     net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token,
-                                               std::optional<Limiter::Permit> permit);
+                                               net::Semaphore::Permit permit);
     net::HttpResponse reject(AuthResult result);
     net::Answer admit(net::HttpRequest& request, kube::SteadyTime came);
 
     ReviewHandler& reviews_;
     TokenAuthenticator* const tokens_;
-    Limiter& token_review_permits_;
+    net::Semaphore& token_review_permits_;
     kube::Clock& clock_;
     ReviewObserver& observer_;
 };

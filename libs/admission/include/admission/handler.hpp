@@ -2,15 +2,17 @@
 #include <chrono>
 #include <string_view>
 
+#include "admission/client_limits.hpp"
 #include "admission/inputs.hpp"
-#include "admission/limiter.hpp"
 #include "admission/observer.hpp"
 #include "admission/rare_log.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/routes.hpp"
 #include "kube/client/clock.hpp"
 #include "kube/client/namespaces.hpp"
+#include "net/process/keyed_rate.hpp"
 #include "net/process/log.hpp"
+#include "net/process/semaphore.hpp"
 #include "net/server/http_server.hpp"
 
 namespace admission {
@@ -23,16 +25,16 @@ std::chrono::milliseconds lookup_timeout(std::string_view target);
 /// verdict. A denial is HTTP 200; any other status means that there is no verdict. Without lookups the answer
 /// is returned at once. Before a denial that depends on a runtime from the watch, it reads the runtime live
 /// and reviews the object again. Reviews that wait for a lookup hold only the bytes of their request and a
-/// permit of `limiter`, if there is one. Without a permit, a review that can do without the lookup does so,
-/// and others get no verdict. Expensive reviews, by their bytes or by the values of their runtime, are parsed
-/// in turn, if there are `turns`. Objects of other namespaces than `namespaces` are denied, since their
-/// inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
+/// permit of `lookup_permits`, if there are any. Without a permit, a review that can do without the lookup
+/// does so, and others get no verdict. Expensive reviews, by their bytes or by the values of their runtime,
+/// are parsed in turn, if there are `turns`. Objects of other namespaces than `namespaces` are denied, since
+/// their inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewObserver& observer, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
-                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, Limiter* limiter = nullptr,
-                  ReviewTurns* turns = nullptr)
+                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {},
+                  net::Semaphore* lookup_permits = nullptr, ReviewTurns* turns = nullptr)
         : inputs_(inputs),
           clock_(clock),
           observer_(observer),
@@ -40,7 +42,7 @@ public:
           pipeline_(pipeline),
           namespaces_(std::move(namespaces)),
           policy_(std::move(policy)),
-          limiter_(limiter),
+          lookup_permits_(lookup_permits),
           turns_(turns) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
@@ -75,11 +77,12 @@ private:
     const runtime::Pipeline& pipeline_;
     const kube::Namespaces namespaces_;
     const ReviewPolicy policy_;
-    Limiter* const limiter_;
+    net::Semaphore* const lookup_permits_;
     ReviewTurns* const turns_;
-    Rereads rereads_{10};
-    Rereads counts_of_jobs_{1};
-    Rereads all_counts_of_jobs_{5};  // of all runtimes together
+    // Any client may send reviews, so each runtime has a rate of live reads, and of counts of its jobs.
+    net::KeyedRate rereads_{10, 10, most_reread_runtimes, net::KeyedRate::Beyond::empty};
+    net::KeyedRate counts_of_jobs_{1, 1, most_reread_runtimes, net::KeyedRate::Beyond::empty};
+    net::TokenBucket all_counts_of_jobs_{5, 5};  // of all runtimes together
     RareTransitions lookup_transitions_ = {};
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 #include <cstddef>
 
-#include "admission/limiter.hpp"
+#include "admission/client_limits.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/runtime_informer.hpp"
 #include "admission/runtime_lister.hpp"
-#include "net/server/source_rate.hpp"
+#include "net/server/source.hpp"
 
 namespace admission {
 
@@ -29,7 +29,7 @@ inline constexpr std::size_t of_source = 48;  ///< an address that has made new 
 /// runtimes, the lookups, and the addresses.
 inline constexpr std::size_t of_thread =
     (2 * max_review_values + runtime::max_runtime_values + RuntimeLister::most_kept_values) * of_value +
-    of_lookups + net::SourceRate::most_sources * of_source;
+    of_lookups + net::most_sources * of_source;
 
 constexpr std::size_t of_process(std::size_t threads, std::size_t connections, std::size_t bytes_in_flight) {
     return base + of_connection * connections + bytes_in_flight + of_runtimes + of_thread * threads;

@@ -1,8 +1,8 @@
 #pragma once
-#include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
-#include <optional>
+#include <utility>
 
+#include "net/process/semaphore.hpp"
 #include "net/process/turns.hpp"
 
 namespace admission {
@@ -24,24 +24,24 @@ inline constexpr std::size_t largest_token_review = 64 * 1024;
 }  // namespace lookup_limits
 
 /// Tasks of which the reviews of one thread run one at a time. A review with a turn of `large_objects` or
-/// `lists` may wait for one of `expensive`, and not the other way around. Thread rule: that of net::Turns.
+/// `lists` may wait for one of `expensive`, and not the other way around. Thread rule: one thread.
 struct ReviewTurns {
-    explicit ReviewTurns(const boost::asio::any_io_executor& executor)
-        : expensive(executor), large_objects(executor), lists(executor) {}
-
-    net::Turns expensive;      ///< to parse and to validate, without waiting for anything else
-    net::Turns large_objects;  ///< to look up for a large review, or to hold a larger object than usual
-    net::Turns lists;          ///< to list TrainJobs
+    net::Semaphore expensive{1};  ///< to parse and to validate, without waiting for anything else
+    net::Semaphore large_objects{
+        1};                   ///< to look up for a large review, or to hold a larger object than usual
+    net::Semaphore lists{1};  ///< to list TrainJobs
 };
 
 /// A turn, or none yet.
-using MaybeTurn = std::optional<net::Turns::Turn>;
+using MaybeTurn = net::Semaphore::Permit;
 
-/// Waits for a turn, unless `turn` has one already.
-inline net::Task<> take_turn(net::Turns& turns, MaybeTurn& turn) {
+/// Waits for a turn, unless `turn` has one already. Before each turn every other handler that is ready runs:
+/// so a short task waits for one or two long ones, however many there are.
+inline net::Task<> take_turn(net::Semaphore& turns, MaybeTurn& turn) {
     if (turn) co_return;
-    auto next = co_await turns.next();
-    turn.emplace(std::move(next));
+    auto next = co_await turns.take();
+    co_await net::next_turn();
+    turn = std::move(next);
 }
 
 }  // namespace admission

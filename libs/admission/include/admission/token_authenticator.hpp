@@ -1,7 +1,6 @@
 #pragma once
 #include <list>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include "kube/client/clock.hpp"
 #include "net/http/http.hpp"
 #include "net/process/log.hpp"
+#include "net/process/single_flight.hpp"
 #include "net/tls/digest.hpp"
 
 namespace admission {
@@ -65,8 +65,8 @@ private:
         std::map<net::Digest, Known> known = {};
         std::list<net::Digest> order = {};
     };
-    class TokenReviewCall;
 
+    net::Task<AuthResult> review_in_time(std::string token, kube::SteadyTime deadline);
     net::Async<AuthResult> review(std::string token);
     std::optional<AuthResult> recall(const net::Digest& digest);
     void remember(const net::Digest& digest, AuthResult result);
@@ -79,7 +79,7 @@ private:
     AuthPolicy rules_;
     Memory admitted_ = {};
     Memory refused_ = {};
-    std::map<net::Digest, std::shared_ptr<TokenReviewCall>> open_ = {};
+    net::SingleFlight<net::Digest, AuthResult> reviews_{net::Share::running};
     bool fails_ = false;  // the state in the last log line
 };
 

@@ -19,20 +19,11 @@ Json wanted_part(const Json& object, const runtime::Need& need) {
 
 }  // namespace
 
-/// A read by one of the callers. Its end notifies the waiting callers, also if the read is cut.
-class SharedObjects::Turn {
-public:
-    explicit Turn(Entry& entry) : entry_(entry) { entry_.is_being_read = true; }
-    ~Turn() {
-        entry_.is_being_read = false;
-        entry_.waiting.call_all();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-private:
-    Entry& entry_;
-};
+SharedObjects::SharedObjects(kube::Clock& clock, Changed changed)
+    : clock_(clock),
+      changed_(std::move(changed)),
+      // A failure may be the caller's own: each has its own limit of what it may read.
+      reads_(net::Share::not_begun, 1, [](const api::Result<Found>& found) { return bool(found); }) {}
 
 SharedObjects::Entry& SharedObjects::entry_of(const runtime::Need& need) {
     for (Entry& entry : entries_)
@@ -44,10 +35,15 @@ SharedObjects::Entry& SharedObjects::entry_of(const runtime::Need& need) {
 
 kube::Async<std::optional<Json>> SharedObjects::read(kube::ApiServer& server, runtime::Need need) {
     Entry& entry = entry_of(need);
-    while (entry.is_being_read) co_await entry.waiting.wait();
-    if (entry.object && clock_.now() < entry.fresh_until) co_return entry.object;
+    if (is_fresh(entry)) co_return entry.object;
+    auto reading = read_entry(server, entry);
+    co_return co_await reads_.run(&entry, std::move(reading));
+}
 
-    const Turn turn(entry);
+kube::Async<std::optional<Json>> SharedObjects::read_entry(kube::ApiServer& server, Entry& entry) {
+    // Another caller may have read it while this one waited.
+    if (is_fresh(entry)) co_return entry.object;
+    const runtime::Need& need = entry.need;
     kube::Request request = kube::get(need.resource, need.key);
     const auto answer = co_await kube::fetch(server, std::move(request));
     entry.fresh_until = {};

@@ -1,18 +1,21 @@
 #include "kube/client/throttle.hpp"
 
-#include <algorithm>
+#include <optional>
+
+#include "net/process/keyed_rate.hpp"
 
 namespace kube {
 namespace {
 
 class Throttled final : public ApiServer {
 public:
-    Throttled(ApiServer& server, Clock& clock, double qps, int burst)
-        : server_(server), clock_(clock), limited_(qps > 0), bucket_(qps, std::max(burst, 1)) {}
+    Throttled(ApiServer& server, Clock& clock, double qps, int burst) : server_(server), clock_(clock) {
+        if (qps > 0) bucket_.emplace(qps, burst);
+    }
 
     // Without a limit the request needs no coroutine of its own.
     Async<Response> send(Request request) override {
-        return limited_ ? send_in_turn(std::move(request)) : server_.send(std::move(request));
+        return bucket_ ? send_in_turn(std::move(request)) : server_.send(std::move(request));
     }
     Async<std::unique_ptr<Watch>> watch(Request request) override {
         co_await wait();
@@ -25,31 +28,18 @@ private:
         co_return co_await server_.send(std::move(request));
     }
     Task<> wait() {
-        if (!limited_) co_return;
+        if (!bucket_) co_return;
         const SteadyTime now = clock_.now();
-        const SteadyTime when = bucket_.take(now);
+        const SteadyTime when = bucket_->reserve(now);
         if (when > now) co_await clock_.sleep_until(when);
     }
 
     ApiServer& server_;
     Clock& clock_;
-    bool limited_;
-    TokenBucket bucket_;
+    std::optional<net::TokenBucket> bucket_ = {};  // none: no limit
 };
 
 }  // namespace
-
-SteadyTime TokenBucket::take(SteadyTime now) {
-    using Seconds = std::chrono::duration<double>;
-    if (now > at_) {
-        tokens_ = std::min(burst_, tokens_ + Seconds(now - at_).count() * rate_);
-        at_ = now;
-    }
-    // Below zero each waiting request has taken one token in advance.
-    tokens_ -= 1;
-    if (tokens_ >= 0) return now;
-    return now + std::chrono::ceil<SteadyTime::duration>(Seconds(-tokens_ / rate_));
-}
 
 std::unique_ptr<ApiServer> make_throttled(ApiServer& server, Clock& clock, double qps, int burst) {
     return std::make_unique<Throttled>(server, clock, qps, burst);

@@ -7,7 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "net/server/source_rate.hpp"
+#include "net/server/source.hpp"
 
 namespace net {
 namespace asio = boost::asio;
@@ -84,7 +84,8 @@ ConnectionTable::ConnectionTable(asio::any_io_executor executor, ServerConfig th
     for (std::size_t i = 0; i < phase_count; ++i)
         time_to_live_[i] = time_in(static_cast<Phase>(i), config.limits);
     if (config.limits.connections_per_source > 0)
-        sources_.emplace(config.limits.connections_per_source, config.limits.connections_at_once);
+        sources_.emplace(config.limits.connections_per_source, config.limits.connections_at_once,
+                         most_sources, KeyedRate::Beyond::full);
 }
 
 api::Result<std::uint16_t> ConnectionTable::listen() {

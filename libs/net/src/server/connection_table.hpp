@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "http/request_reader.hpp"
+#include "net/process/keyed_rate.hpp"
 #include "net/server/http_server.hpp"
-#include "net/server/source_rate.hpp"
+#include "net/server/source.hpp"
 #include "tls/stream.hpp"
 
 namespace net {
@@ -121,7 +122,7 @@ private:
     std::size_t known_ = 0;
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;
-    std::optional<SourceRate> sources_ = {};
+    std::optional<KeyedRate> sources_ = {};
     SteadyTime next_line_ = SteadyTime::min();     ///< of a handshake that failed for another reason
     SteadyTime next_warning_ = SteadyTime::min();  ///< of a rejected certificate
     std::uint64_t not_logged_ = 0;                 ///< of such handshakes since the last warning

@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "kube/client/throttle.hpp"
+#include "kube/client/clock.hpp"
+#include "net/process/keyed_rate.hpp"
 
 namespace progress {
 
@@ -31,8 +32,8 @@ public:
 private:
     struct Addresses;
 
-    kube::TokenBucket all_;
-    kube::TokenBucket unknown_;
+    net::TokenBucket all_;
+    net::TokenBucket unknown_;
     std::unique_ptr<Addresses> addresses_;  // null: not limited by address
 };
 

@@ -2,10 +2,13 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "api/json.hpp"
 #include "kube/client/api_server.hpp"
+#include "net/process/semaphore.hpp"
+#include "net/process/single_flight.hpp"
 
 namespace controller {
 
@@ -21,7 +24,7 @@ inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 struct ReadLimits {
     /// With the same target. With only one, an answer that never comes delays every caller.
     int of_one_target = 2;
-    int in_all = std::numeric_limits<int>::max();
+    std::size_t in_all = std::numeric_limits<std::size_t>::max();
     /// Whether all callers get an answer of `too_large`: only if none of them has room for more than others.
     bool shares_too_large = false;
 };
@@ -43,15 +46,11 @@ public:
     kube::Async<Tree> read(kube::ApiServer& server, kube::Request request, api::JsonPaths omit);
 
 private:
-    struct Reading;
-    struct Line;
-    class Turn;
-    struct State;
+    static kube::Async<Tree> send(net::Semaphore permits, kube::ApiServer& server, kube::Request request,
+                                  api::JsonPaths omit);
 
-    static kube::Async<Tree> read_in_turn(std::shared_ptr<State> state, kube::ApiServer& server,
-                                          kube::Request request, api::JsonPaths omit);
-
-    std::shared_ptr<State> state_;
+    net::SingleFlight<std::string, api::Result<Tree>> requests_;  // by target
+    net::Semaphore permits_;
 };
 
 }  // namespace controller

@@ -3,9 +3,9 @@
 #include <list>
 #include <optional>
 
-#include "controller/reconcile/wait_list.hpp"
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
+#include "net/process/single_flight.hpp"
 #include "runtime/build.hpp"
 
 namespace controller {
@@ -19,8 +19,7 @@ public:
     using Changed = std::function<void()>;
 
     explicit SharedObjects(
-        kube::Clock& clock, Changed changed = [] {})
-        : clock_(clock), changed_(std::move(changed)) {}
+        kube::Clock& clock, Changed changed = [] {});
 
     /// Returns the object; nullopt if it does not exist. Keeps neither that result, nor an object without the
     /// wanted entry.
@@ -35,16 +34,17 @@ private:
         runtime::Need need = {};
         std::optional<api::Json> object = {};  ///< what reconciles were given last
         kube::SteadyTime fresh_until = {};
-        bool is_being_read = false;
-        WaitList waiting = {};
     };
-    class Turn;
+    using Found = std::optional<api::Json>;
 
     Entry& entry_of(const runtime::Need& need);
+    bool is_fresh(const Entry& entry) const { return entry.object && clock_.now() < entry.fresh_until; }
+    kube::Async<Found> read_entry(kube::ApiServer& server, Entry& entry);
 
     kube::Clock& clock_;
     Changed changed_;
     std::list<Entry> entries_ = {};
+    net::SingleFlight<const Entry*, api::Result<Found>> reads_;
 };
 
 }  // namespace controller
