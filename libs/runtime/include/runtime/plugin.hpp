@@ -111,8 +111,6 @@ public:
     /// are left out, and of a runtime with errors those of Rule::replaced_failure_handling.
     virtual void add_runtime_warnings(const api::Json& /*runtime*/, const ActivePlugins&,
                                       api::Warnings&) const {}
-    /// Returns why Kueue, which contains Kubeflow Trainer's library, cannot build a TrainJob; "" if it can.
-    virtual std::string kueue_obstacle(const ValidationInputs&, KueueTypes) const { return {}; }
 
     /// Sets counts, environment, ports, volumes and commands of a framework.
     virtual api::Result<> enforce_ml_policy(const Inputs&, Info&) const { return {}; }

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "admission/validation_context.hpp"
-#include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "runtime/compare.hpp"
 #include "template/limits.hpp"
@@ -59,14 +58,9 @@ RequiredInputs lookups_for(const Json& object, const Json& old_object) {
     const Json& spec = object["spec"];
     // A TrainJob of another shape is denied whatever the cluster has, so nothing is looked up.
     if (!check_train_job_shape(spec)) return {};
-    const bool supported = is_supported(api::parse_runtime_ref(spec));
-    if (is_harmless_update(object, old_object)) {
-        const bool queued = !object["metadata"]["labels"][api::queue_label].empty() &&
-                            old_object["metadata"]["labels"][api::queue_label].empty();
-        return {.runtime_for_warnings = queued && supported};
-    }
+    if (is_harmless_update(object, old_object)) return {};
     if (!check_train_job_limits(spec, old_object["spec"])) return {};
-    return {.runtime = supported, .job_set = !old_object.is_null()};
+    return {.runtime = is_supported(api::parse_runtime_ref(spec)), .job_set = !old_object.is_null()};
 }
 
 RequiredInputs lookups_for_runtime(const Json& object, const Json& old_object) {

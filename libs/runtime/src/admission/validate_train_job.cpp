@@ -22,7 +22,7 @@ constexpr const std::span<const Check>* checks[] = {
     &name_checks, &patch_checks,   &deadline_checks,       &claim_checks,   &gate_checks,
     &edit_checks, &trainer_checks, &failure_policy_checks, &progress_checks};
 constexpr const std::span<const Warner>* warnings[] = {
-    &runtime_warnings, &trainer_warnings, &subdomain_warnings,      &kueue_warnings,   &lost_field_warnings,
+    &runtime_warnings, &trainer_warnings, &subdomain_warnings,      &lost_field_warnings,
     &time_warnings,    &claim_warnings,   &failure_policy_warnings, &progress_warnings};
 
 enum class Asked { all, of_every_update };
@@ -95,21 +95,6 @@ void add_warnings_of_plugins(const ValidationContext& review, api::Warnings& fou
     }
 }
 
-void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
-                    KueueTypes kueue_types, const Pipeline& pipeline, api::Warnings& found) {
-    if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime, pipeline)) return;
-    const ActivePlugins plugins(pipeline, runtime);
-    auto patched = merged_template(runtime, job.spec, plugins);
-    const Json merged = patched ? std::move(patched->spec) : Json();
-    const ValidationContext context = {.job = job,
-                                       .old_job = &old_job,
-                                       .runtime = runtime,
-                                       .merged_spec = merged,
-                                       .plugins = plugins,
-                                       .kueue_types = kueue_types};
-    warn(context, Asked::of_every_update, found);
-}
-
 api::Result<> check_form(const TrainJobReview& review, const Json& spec, const Json& old_spec) {
     if (review.is_well_formed) return {};
     if (auto shape = check_train_job_shape(spec); !shape) return shape;
@@ -147,8 +132,6 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
         check(harmless_case, Asked::of_every_update, result.errors);
         harmless_case.is_denied = !result.errors.empty();
         warn(harmless_case, Asked::of_every_update, result.warnings);
-        if (review.runtime)
-            warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, pipeline, result.warnings);
         return result;
     }
     if (const auto form = check_form(review, job.spec, old_job ? old_job->spec : nothing); !form) {
@@ -186,7 +169,6 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
                                  .merged_spec = merged,
                                  .plugins = plugins,
                                  .job_set = review.job_set,
-                                 .kueue_types = review.kueue_types,
                                  .gates = review.gates,
                                  .loss_by_new_job_set = review.loss_by_new_job_set,
                                  .now = review.now};

@@ -21,7 +21,6 @@ struct ValidationContext {
     const api::Json& merged_spec;  ///< the template's with patches; null: unknown
     const ActivePlugins& plugins;  ///< that are on for the runtime
     const api::JobSet* job_set = nullptr;
-    KueueTypes kueue_types = KueueTypes::none;
     Gates gates = Gates();
     std::string_view loss_by_new_job_set = {};
     api::Time now = {};
@@ -65,7 +64,7 @@ using Warner = CheckOf<api::Warnings>;
 /// The rules of each topic, in the file of its name.
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
     edit_checks, trainer_checks, failure_policy_checks, progress_checks;
-extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
+extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings,
     lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings;
 
 /// Returns the name that a runtime gives to the headless Service of each JobSet; empty if each has its own.
