@@ -218,7 +218,6 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     }
     const bool goes_on =
         std::holds_alternative<Run>(decision) || std::holds_alternative<StoreTransition>(decision);
-    if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
     if (is_managed_here) {

@@ -62,8 +62,7 @@ void Concluder::done(const Run& run) {
     if (outcome_.kept && !outcome_.kept->is_for_good) requeue_soon();
     if (learned_about_creation(run)) created();
     if (!outcome_.job_set_written) return;
-    conclusion_.own_writes_need_no_reconcile =
-        run.job_set == JobSetAction::create && !outcome_.plugins_follow;
+    conclusion_.own_writes_need_no_reconcile = run.job_set == JobSetAction::create;
     // A job that was built from its snapshot without a runtime may have a deadline that this reconcile did
     // not know.
     const api::RunPolicy* known = policy_of(observed_);
