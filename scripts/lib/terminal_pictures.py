@@ -1,10 +1,5 @@
-#!/usr/bin/python3 -B
-"""Draws what the commands of kubectl trainjob print on a terminal into docs/pictures, from a real control plane.
+"""What the commands of kubectl trainjob print on a terminal, from a real control plane. For scripts/pictures."""
 
-Build first: cmake --workflow --preset release.
-"""
-
-import argparse
 import copy
 import datetime
 import os
@@ -14,7 +9,7 @@ import time
 
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "bed"))
 
 from controlplane import ControlPlane  # noqa: E402
@@ -84,12 +79,7 @@ def draw(out, name, title, commands, program, environment, directory):
     (out / f"trainjob-{name}.svg").write_text(picture_of(steps, title))
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="scripts/terminal-pictures", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs" / "pictures", metavar="DIRECTORY")
-    out = parser.parse_args().out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
+def live(out):
     binaries = pathlib.Path(os.environ.get("SIGNALBOX_BIN_DIR", ROOT / "build" / "release" / "bin")).resolve()
     with ControlPlane() as cluster, Signalbox(cluster, binaries):
         submit(Rest(cluster.kubeconfig))
@@ -103,7 +93,3 @@ def main():
                 ("timeline", "kubectl trainjob timeline", [["timeline", "pretrain-70b"], ["timeline", "finetune-7b"]]),
                 ("check", "kubectl trainjob check", [["check", "-f", "runtimes.yaml", "-f", "jobs.yaml"]])):
             draw(out, name, title, commands, binaries / "kubectl-trainjob", environment, directory)
-
-
-if __name__ == "__main__":
-    main()

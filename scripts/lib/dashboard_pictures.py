@@ -1,35 +1,14 @@
-#!/usr/bin/python3 -B
-"""Draws a picture of each panel of the dashboard into docs/pictures, from data of a real Prometheus.
+"""The panels of the dashboard that documents show, from data of a real Prometheus. For scripts/pictures."""
 
-  scripts/dashboard-pictures                     starts a control plane, the programs and Prometheus, runs TrainJobs with every
-                                                 outcome for three minutes, and draws their data
-  scripts/dashboard-pictures --from URL --start TIME --end TIME
-                                                 draws the data of that Prometheus; times in seconds since 1970
-
-Build first: cmake --workflow --preset release.
-"""
-
-import argparse
 import contextlib
 import os
-import pathlib
-import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts" / "lib"))
-
-from panels import Elsewhere, draw, name_of, panels  # noqa: E402
-from prometheus import Prometheus  # noqa: E402
+from panels import ROOT, draw_used
+from prometheus import Prometheus  # panels knows where it is
 
 SHIFTS = 9
 SECONDS_BETWEEN = 20
-
-
-def draw_all(prometheus, start, end, out):
-    out.mkdir(parents=True, exist_ok=True)
-    for panel in panels():
-        draw(panel, prometheus, start, end, out / name_of(panel))
 
 
 def hang(rest, number):
@@ -53,6 +32,7 @@ def hang(rest, number):
 
 
 def live(out):
+    """Runs TrainJobs with every outcome for three minutes."""
     import progress_deadlines
     import progress_deployment
     from controlplane import ControlPlane
@@ -81,24 +61,4 @@ def live(out):
                 shift(rest, number, progress)
                 hang(rest, number)
                 time.sleep(max(0, began + SECONDS_BETWEEN - time.monotonic()))
-            draw_all(prometheus, start, time.time(), out)
-
-
-def main():
-    parser = argparse.ArgumentParser(prog="scripts/dashboard-pictures", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--from", dest="url", metavar="URL")
-    parser.add_argument("--start", type=float)
-    parser.add_argument("--end", type=float)
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs" / "pictures", metavar="DIRECTORY")
-    arguments = parser.parse_args()
-    if not arguments.url:
-        live(arguments.out)
-    elif arguments.start is None or arguments.end is None:
-        parser.error("--from needs --start and --end")
-    else:
-        draw_all(Elsewhere(arguments.url), arguments.start, arguments.end, arguments.out)
-
-
-if __name__ == "__main__":
-    main()
+            draw_used(prometheus, start, time.time(), out)
