@@ -1,4 +1,4 @@
-#include "progress/report_certificate.hpp"
+#include "reports/report_certificate.hpp"
 
 #include "certificate/serving_certificate.hpp"
 

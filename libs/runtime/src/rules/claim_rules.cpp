@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <set>
 
-#include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
 #include "resources/claims.hpp"
 #include "resources/resources.hpp"
+#include "rules/validation_context.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
 

@@ -1,4 +1,4 @@
-#include "admission/validation_context.hpp"
+#include "rules/validation_context.hpp"
 
 namespace runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "admission/validation_context.hpp"
+#include "rules/validation_context.hpp"
 #include "runtime/compare.hpp"
 
 namespace runtime {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/text.hpp"
+#include "rules/validation_context.hpp"
 #include "template/template.hpp"
 
 namespace runtime {

@@ -1,6 +1,6 @@
 // The annotations of the progress deadline.
-#include "admission/validation_context.hpp"
 #include "api/progress.hpp"
+#include "rules/validation_context.hpp"
 
 namespace runtime {
 namespace {

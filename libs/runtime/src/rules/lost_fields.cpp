@@ -1,6 +1,6 @@
-#include "admission/restore.hpp"
-#include "admission/validation_context.hpp"
 #include "api/names.hpp"
+#include "rules/restore.hpp"
+#include "rules/validation_context.hpp"
 
 namespace runtime {
 namespace {

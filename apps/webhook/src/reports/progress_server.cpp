@@ -1,4 +1,4 @@
-#include "progress/progress_server.hpp"
+#include "reports/progress_server.hpp"
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
@@ -12,9 +12,9 @@
 #include "net/process/timer.hpp"
 #include "progress/health.hpp"
 #include "progress/lease_keeper.hpp"
-#include "progress/report_certificate.hpp"
 #include "progress/report_handler.hpp"
 #include "progress/wire.hpp"
+#include "reports/report_certificate.hpp"
 
 namespace webhook {
 namespace {

@@ -1,9 +1,9 @@
-#include "admission/runtime_rules.hpp"
+#include "rules/runtime_rules.hpp"
 
 #include <span>
 #include <string>
 
-#include "admission/validation_context.hpp"
+#include "rules/validation_context.hpp"
 #include "runtime/compare.hpp"
 #include "template/member_at.hpp"
 

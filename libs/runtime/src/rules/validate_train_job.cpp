@@ -1,9 +1,9 @@
 #include <span>
 
-#include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "build/steps.hpp"
+#include "rules/validation_context.hpp"
 #include "runtime/plugin.hpp"
 #include "template/limits.hpp"
 #include "template/shape.hpp"

@@ -2,14 +2,14 @@
 #include <functional>
 #include <set>
 
-#include "admission/runtime_rules.hpp"
-#include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/run_policy.hpp"
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
 #include "build/trainer_errors.hpp"
+#include "rules/runtime_rules.hpp"
+#include "rules/validation_context.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 #include "template/forbidden_fields.hpp"

@@ -2,9 +2,9 @@
 #include <map>
 #include <optional>
 
-#include "admission/restore.hpp"
 #include "api/names.hpp"
 #include "merge/json_patch.hpp"
+#include "rules/restore.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/validation.hpp"
 #include "template/shape.hpp"

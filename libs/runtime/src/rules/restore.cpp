@@ -1,4 +1,4 @@
-#include "admission/restore.hpp"
+#include "rules/restore.hpp"
 
 #include <algorithm>
 #include <initializer_list>

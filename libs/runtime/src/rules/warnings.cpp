@@ -1,5 +1,5 @@
-#include "admission/validation_context.hpp"
 #include "api/names.hpp"
+#include "rules/validation_context.hpp"
 #include "template/forbidden_fields.hpp"
 #include "template/replicated_jobs.hpp"
 

@@ -1,12 +1,12 @@
-#include "admission/runtime_rules.hpp"
+#include "rules/runtime_rules.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/run_policy.hpp"
 #include "build/failure_rules.hpp"
+#include "rules/validation_context.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 

@@ -1,7 +1,7 @@
-#include "progress/progress_process.hpp"
+#include "reports/progress_process.hpp"
 
 #include "kube/manager/manager.hpp"
-#include "progress/progress_server.hpp"
+#include "reports/progress_server.hpp"
 #include "serving/serve_on.hpp"
 #include "serving/server_metrics.hpp"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "admission/runtime_rules.hpp"
-#include "admission/validation_context.hpp"
 #include "build/pod_sets.hpp"
+#include "rules/runtime_rules.hpp"
+#include "rules/validation_context.hpp"
 
 namespace runtime {
 namespace {

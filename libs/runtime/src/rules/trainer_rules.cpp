@@ -2,12 +2,12 @@
 // the resources.
 #include <algorithm>
 
-#include "admission/validation_context.hpp"
 #include "api/quantity.hpp"
 #include "build/number_rules.hpp"
 #include "build/pod_sets.hpp"
 #include "build/taken_fields.hpp"
 #include "build/trainer_errors.hpp"
+#include "rules/validation_context.hpp"
 #include "template/replicated_jobs.hpp"
 
 namespace runtime {

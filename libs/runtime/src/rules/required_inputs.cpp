@@ -2,8 +2,8 @@
 #include <map>
 #include <optional>
 
-#include "admission/validation_context.hpp"
 #include "api/train_job.hpp"
+#include "rules/validation_context.hpp"
 #include "runtime/compare.hpp"
 #include "template/limits.hpp"
 #include "template/shape.hpp"
