@@ -1,4 +1,4 @@
-"""The incidents of scripts/incident-pictures: what breaks, for how long, and which panels of the dashboard show it."""
+"""The incidents of scripts/pictures: what breaks, for how long, and which panels of the dashboard show it."""
 
 import base64
 import concurrent.futures

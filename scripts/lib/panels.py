@@ -16,16 +16,9 @@ import matplotlib  # noqa: E402
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
-from prometheus import COMPONENT, Prometheus  # noqa: E402
+from prometheus import COMPONENT  # noqa: E402
 
-RATES_OVER = "45s"  # so that no shift of scripts/dashboard-pictures falls between two ranges
-
-
-class Elsewhere(Prometheus):
-    """A Prometheus that is running already."""
-
-    def __init__(self, url):
-        self.url = url
+RATES_OVER = "45s"  # so that no shift of scripts/lib/dashboard_pictures.py falls between two ranges
 
 
 def panels():
@@ -45,6 +38,19 @@ def unit_of(panel, highest):
 
 def name_of(panel):
     return re.sub(r"[^a-z0-9]+", "-", panel["title"].lower()).strip("-") + ".png"
+
+
+def shown():
+    """Returns the file names of the panels that documents show."""
+    return set(re.findall(r"\(pictures/([\w-]+\.png)\)", "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))))
+
+
+def draw_used(prometheus, start, end, out):
+    """Draws the panels that documents show."""
+    wanted = shown()
+    for panel in panels():
+        if name_of(panel) in wanted:
+            draw(panel, prometheus, start, end, out / name_of(panel))
 
 
 def lines_of(panel, prometheus, start, end, rates_over=RATES_OVER):

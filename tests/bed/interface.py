@@ -1,11 +1,12 @@
-"""The names that users write into manifests, scripts and dashboards: options of the programs, and metrics with their labels.
+"""The options of the programs, which users write into manifests and scripts.
 
 tests/data/interface.yaml records them, so that a review sees when one is added, renamed or removed, and
 tests/guards/interface/test_interface.py compares it. This writes it again, by the programs in $SIGNALBOX_BIN_DIR (default: build/dev/bin):
 
   python3 tests/bed/interface.py --write
 
-docs/support.md says for how long a name has to stay."""
+docs/support.md says for how long a name has to stay. The names of metrics are recorded in one place only, the table of docs/operations.md:
+guard.metrics compares it with the sources, tests/cluster/operations/manifests/test_metrics.py with the running programs."""
 
 import os
 import pathlib
@@ -16,10 +17,6 @@ import sys
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests" / "guards"))
-
-from metrics import documented  # noqa: E402
-
 RECORD = ROOT / "tests" / "data" / "interface.yaml"
 PROGRAMS = ("signalbox-webhook", "signalbox-reconciler", "kubectl-trainjob")
 HEADING = "# Written by tests/bed/interface.py --write, which says what this is.\n"
@@ -36,19 +33,9 @@ def options(binaries):
     return found
 
 
-def metrics():
-    """Returns {program: {name: type and labels}}. guard.metrics compares the table with the sources, and
-    tests/cluster/operations/manifests/test_metrics.py with the running programs."""
-    found = {}
-    for name, (kind, labels, program) in sorted(documented().items()):
-        found.setdefault(program, {})[name] = f"{kind}({', '.join(sorted(labels))})"
-    return found
-
-
 def text(binaries):
     """Returns what the record should be."""
-    now = {"options": options(binaries), "metrics": metrics()}
-    return HEADING + yaml.dump(now, sort_keys=False, width=1000)
+    return HEADING + yaml.dump({"options": options(binaries)}, sort_keys=False, width=1000)
 
 
 def _help(*command):

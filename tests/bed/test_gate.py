@@ -41,7 +41,7 @@ All tests passed
     ("apps/cli/src/list/rows.cpp", "guard.citations", {"guard.interface", "programs.cli", "programs.plugin", "cluster.docs"}),
     ("apps/webhook/src/main.cpp", "unit.webhook_app", {"programs.cli", "programs.limits", "programs.webhook"}),
     ("apps/reconciler/src/main.cpp", "guard.citations", {"programs.cli", "programs.reconciler"}),
-    ("libs/progress/src/go_json.cpp", "unit.webhook_app", {"programs.cli", "programs.webhook"}),
+    ("libs/progress/src/report.cpp", "unit.webhook_app", {"programs.cli", "programs.webhook"}),
     ("docs/webhook-limits.md", "unit.webhook_app", {"programs.limits", "cluster.docs"}),
     ("docs/design/admission.md", "unit.runtime", {"guard.citations", "cluster.docs"}),
     ("docs/progress.md", "guard.citations", {"programs.webhook", "cluster.clients"}),

@@ -120,18 +120,12 @@ Subject subject_of(const api::AdmissionRequest& request, const runtime::Required
 
 std::size_t InputReader::cached_values(const api::AdmissionRequest& request,
                                        const runtime::RequiredInputs& wanted) const {
-    return wanted.runtime || wanted.runtime_for_warnings ? runtimes_.values_of(runtime_key(request)) : 0;
+    return wanted.runtime ? runtimes_.values_of(runtime_key(request)) : 0;
 }
 
 std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest& request,
                                                     const runtime::RequiredInputs& wanted) const {
     if (wanted == runtime::RequiredInputs()) return ReviewInputs();
-    // An update for which the runtime serves warnings only has to be allowed, whatever is wrong with the
-    // runtime.
-    if (wanted.runtime_for_warnings) {
-        const auto known = runtimes_.find_tree(runtime_key(request));
-        return ReviewInputs{.runtime = known ? *known : Tree()};
-    }
     if (wanted.queued_jobs) return std::nullopt;
     // An UPDATE may need the snapshot, and JobSets are not watched here.
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;

@@ -58,7 +58,6 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewCont
                                       .loss_by_new_job_set = inputs.loss_by_new_job_set,
                                       .observed = &inputs.observed,
                                       .is_well_formed = inputs.is_well_formed,
-                                      .kueue_types = with.policy.kueue_types,
                                       .gates = with.policy.gates,
                                       .now = with.now};
     return to_verdict(request, runtime::validate_train_job(std::move(review), with.pipeline));

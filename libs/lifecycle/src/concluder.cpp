@@ -229,7 +229,6 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     }
     const bool goes_on =
         std::holds_alternative<Run>(decision) || std::holds_alternative<StoreTransition>(decision);
-    if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
     if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (!unread && outcome.availability_unread && goes_on) concluder.miss(*outcome.availability_unread);
     if (is_managed_here) {
@@ -321,8 +320,7 @@ void Concluder::done(const Run& run) {
     if (outcome_.kept && !outcome_.kept->is_for_good) requeue_soon();
     if (learned_about_creation(run)) created();
     if (!outcome_.job_set_written) return;
-    conclusion_.own_writes_need_no_reconcile =
-        run.job_set == JobSetAction::create && !outcome_.plugins_follow;
+    conclusion_.own_writes_need_no_reconcile = run.job_set == JobSetAction::create;
     // A job that was built from its snapshot without a runtime may have a deadline that this reconcile did
     // not know.
     const api::RunPolicy* known = policy_of(observed_);

@@ -1,7 +1,6 @@
 #include "progress/report.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -9,7 +8,6 @@
 #include "api/field_error.hpp"
 #include "api/hash.hpp"
 #include "api/text.hpp"
-#include "go_json.hpp"
 
 namespace progress {
 namespace {
@@ -26,142 +24,58 @@ constexpr std::int32_t max_percentage = 100;
 constexpr std::size_t max_metrics = 256;
 constexpr std::size_t max_characters = 64;
 
-// Go's zero time, which its encoder writes as null.
-constexpr api::Time no_time = std::chrono::sys_days(std::chrono::year(1) / 1 / 1);
-
-// Parses a time as Go's time.Parse() does with the layout of RFC 3339.
-class GoTime {
-public:
-    explicit GoTime(std::string_view text) : rest_(text) {}
-
-    std::optional<api::Time> read() {
-        using namespace std::chrono;
-        const int y = number(4), m = take('-') ? number(2) : -1, d = take('-') ? number(2) : -1;
-        // The layout has the hour of a 24-hour clock, which may be one digit.
-        const int h = take('T') ? number(rest_.size() > 1 && api::is_digit(rest_[1]) ? 2 : 1) : -1;
-        const int min = take(':') ? number(2) : -1, s = take(':') ? number(2) : -1;
-        if (y < 0 || m < 0 || d < 0 || h < 0 || h > 23 || min < 0 || min > 59 || s < 0 || s > 59)
-            return std::nullopt;
-        skip_fraction();
-        const auto offset = zone();
-        const year_month_day date = year(y) / month(static_cast<unsigned>(m)) / day(static_cast<unsigned>(d));
-        if (!offset || !rest_.empty() || !date.ok()) return std::nullopt;
-        const api::Time time = sys_days(date) + hours(h) + minutes(min) + seconds(s) - *offset;
-        // Times that RFC 3339 cannot represent in UTC.
-        const year there = year_month_day(floor<days>(time)).year();
-        if (there < year(0) || there > year(9999)) return std::nullopt;
-        return time;
-    }
-
-private:
-    bool take(char wanted) {
-        if (!rest_.starts_with(wanted)) return false;
-        rest_.remove_prefix(1);
-        return true;
-    }
-    int number(std::size_t width) {
-        int value = 0;
-        if (rest_.size() < width) return -1;
-        for (const char c : rest_.substr(0, width)) {
-            if (!api::is_digit(c)) return -1;
-            value = value * 10 + (c - '0');
-        }
-        rest_.remove_prefix(width);
-        return value;
-    }
-    void skip_fraction() {
-        if (rest_.size() < 2 || (rest_[0] != '.' && rest_[0] != ',') || !api::is_digit(rest_[1])) return;
-        rest_.remove_prefix(1);
-        while (!rest_.empty() && api::is_digit(rest_.front())) rest_.remove_prefix(1);
-    }
-    std::optional<std::chrono::minutes> zone() {
-        if (take('Z')) return std::chrono::minutes(0);
-        if (rest_.empty() || (rest_[0] != '+' && rest_[0] != '-')) return std::nullopt;
-        const int sign = rest_[0] == '-' ? -1 : 1;
-        rest_.remove_prefix(1);
-        const int h = number(2), min = take(':') ? number(2) : -1;
-        // Go's limit.
-        if (h < 0 || h > 24 || min < 0 || min > 60) return std::nullopt;
-        return std::chrono::minutes(sign * (h * 60 + min));
-    }
-
-    std::string_view rest_;
-};
-
+// Reads the members of a report, until one is of another type.
 class Decoder {
 public:
-    explicit Decoder(std::string_view body) : json_(body) {}
-
-    bool request(std::optional<Report>& report) {
-        if (json_.peek() == 'n') return json_.null();
-        return json_.object([&](std::string_view key) {
-            return is_field(key, "trainerStatus") ? trainer_status(report) : json_.skip();
-        });
+    api::Result<std::optional<Report>> decode(std::string_view body) {
+        const auto tree = api::parse_json(body);
+        if (!tree || !is_object_or_null(*tree)) return unreadable();
+        const Json& status = (*tree)["trainerStatus"];
+        if (!is_object_or_null(status)) return unreadable();
+        if (status.is_null()) return std::optional<Report>();
+        Report report = {.percentage = number(status[percentage_field]),
+                         .remaining_seconds = number(status[remaining_field]),
+                         .metrics = metrics(status[metrics_field]),
+                         .updated = time(status[updated_field])};
+        if (!is_readable_) return unreadable();
+        return std::optional(std::move(report));
     }
 
 private:
-    bool trainer_status(std::optional<Report>& report) {
-        if (json_.peek() == 'n') {
-            report.reset();
-            return json_.null();
+    static bool is_object_or_null(const Json& value) { return value.is_object() || value.is_null(); }
+    static api::Error unreadable() {
+        return api::invalid("", "the body is no JSON object of a TrainJob's progress");
+    }
+    void require(bool holds) { is_readable_ = is_readable_ && holds; }
+
+    std::optional<std::int32_t> number(const Json& value) {
+        const auto found = value.as_int();
+        const bool fits = found && std::in_range<std::int32_t>(*found);
+        require(fits || value.is_null());
+        return fits ? std::optional(static_cast<std::int32_t>(*found)) : std::nullopt;
+    }
+    std::vector<Metric> metrics(const Json& list) {
+        require(list.is_array() || list.is_null());
+        std::vector<Metric> found;
+        found.reserve(list.items().size());
+        for (const Json& item : list.items()) {
+            require(item.is_object());
+            found.push_back({.name = text(item["name"]), .value = text(item["value"])});
         }
-        // If there are several objects, Go decodes later ones into the earlier ones.
-        if (!report) report.emplace();
-        return json_.object([&](std::string_view key) {
-            if (is_field(key, percentage_field)) return int32(report->percentage);
-            if (is_field(key, remaining_field)) return int32(report->remaining_seconds);
-            if (is_field(key, metrics_field)) return metrics(report->metrics);
-            if (is_field(key, updated_field)) return time(report->updated);
-            return json_.skip();
-        });
+        return found;
+    }
+    std::string text(const Json& value) {
+        require(value.is_string() || value.is_null());
+        return std::string(value.as_string());
+    }
+    std::optional<api::Time> time(const Json& value) {
+        const auto found = api::as_time(value.as_string());
+        require(found || value.is_null());
+        return found;
     }
 
-    bool int32(std::optional<std::int32_t>& target) {
-        if (json_.peek() == 'n') {
-            target.reset();
-            return json_.null();
-        }
-        std::string_view digits;
-        std::int32_t value = 0;
-        if (!json_.number(digits)) return false;
-        const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        if (failed != std::errc() || end != digits.data() + digits.size()) return false;
-        target = value;
-        return true;
-    }
-
-    bool metrics(std::vector<Metric>& target) {
-        target.clear();
-        if (json_.peek() == 'n') return json_.null();
-        return json_.array([&] { return metric(target.emplace_back()); });
-    }
-
-    bool metric(Metric& target) {
-        if (json_.peek() == 'n') return json_.null();
-        return json_.object([&](std::string_view key) {
-            if (is_field(key, "name")) return text(target.name);
-            if (is_field(key, "value")) return text(target.value);
-            return json_.skip();
-        });
-    }
-
-    bool text(std::string& target) { return json_.peek() == 'n' ? json_.null() : json_.string(target); }
-
-    bool time(std::optional<api::Time>& target) {
-        target.reset();
-        if (json_.peek() == 'n') return json_.null();
-        std::string written;
-        if (!json_.string(written)) return false;
-        const auto read = GoTime(written).read();
-        if (!read) return false;
-        if (*read != no_time) target = read;
-        return true;
-    }
-
-    GoJson json_;
+    bool is_readable_ = true;
 };
-
-// The field of errors of the whole object.
 
 class Errors {
 public:
@@ -195,12 +109,7 @@ private:
 
 }  // namespace
 
-api::Result<std::optional<Report>> decode_report(std::string_view body) {
-    std::optional<Report> report;
-    if (!Decoder(body).request(report))
-        return api::invalid("", "the body is no JSON object of a TrainJob's progress");
-    return report;
-}
+api::Result<std::optional<Report>> decode_report(std::string_view body) { return Decoder().decode(body); }
 
 std::vector<std::string> report_errors(const Report& report) {
     Errors errors;

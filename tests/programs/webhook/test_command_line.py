@@ -76,7 +76,6 @@ def test_bad_usage_ends_with_2(files, arguments, words):
     ({"--tls-cert": None}, ["--tls-cert is missing"]),
     ({"--tls-key": None}, ["--tls-key is missing"]),
     ({"--threads": 0}, ["--threads", "1 to 256"]),
-    ({"--kueue-types": "2.1"}, ["--kueue-types", "2.2, 2.3 or none"]),
     ({"--self-signed": "true"}, ["--self-signed", "--tls-cert"]),
     ({"--kubeconfig": "FILES/missing"}, ["FILES/missing", "does not exist"]),
     ({"--kubeconfig": "FILES"}, ["FILES"]),
@@ -125,7 +124,7 @@ def test_the_port_of_another_webhook_is_in_use_as_well(files, tmp_path):
 def test_help_names_every_option(files):
     result = run("--help")
     assert result.returncode == 0 and result.stderr == ""
-    for option in ("kubeconfig", "listen", "tls-cert", "tls-key", "client-ca", "token-audience", "token-users", "lossy-clients", "kueue-types", "admin-listen", "threads", "log-level",
+    for option in ("kubeconfig", "listen", "tls-cert", "tls-key", "client-ca", "token-audience", "token-users", "lossy-clients", "admin-listen", "threads", "log-level",
                    "self-signed", "cert-secret", "service", "cert-lifetime", "max-connections", "source-rate", "max-bytes-in-flight",
                    "header-timeout", "shutdown-delay", "log-format", "config", "version", "help"):
         assert f"--{option} " in result.stdout or f"--{option}\n" in result.stdout

@@ -103,6 +103,12 @@ struct Life {
         server.edit(cluster_training_runtimes, torch,
                     [&](Json& runtime) { runtime["spec"]["mlPolicy"]["numNodes"] = count; });
     }
+    /// As the JobSet controller counts Jobs: `status.replicatedJobsStatus`.
+    void count_in_job_set(const char* counts) {
+        server.edit(job_sets, key, [&](Json& job_set) {
+            job_set["status"]["replicatedJobsStatus"] = api::parse_json(counts).value();
+        });
+    }
     void finish_job_set() {
         server.edit(job_sets, key, [this](Json& job_set) {
             job_set["status"]["conditions"] =

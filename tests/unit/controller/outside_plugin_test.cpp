@@ -53,11 +53,10 @@ TEST_CASE("an object of another owner is not taken for a plugin from outside", "
 TEST_CASE("a plugin from outside adds its condition", "[plugins]") {
     Relayed life;
     life.reconcile();
+    CHECK(life.condition("RelayInUse") == "False/NoPods");
+    life.count_in_job_set(R"([{"name": "node", "active": 1}])");
     life.reconcile();
-    CHECK(life.condition("RelayReady") == "False/Starting");
-    life.server.edit(relays, key, [](Json& relay) { relay["status"]["ready"] = true; });
-    life.reconcile();
-    CHECK(life.condition("RelayReady") == "True/Serving");
+    CHECK(life.condition("RelayInUse") == "True/PodsRun");
 }
 
 TEST_CASE("the kind that a plugin from outside owns is watched", "[plugins]") {

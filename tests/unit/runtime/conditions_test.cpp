@@ -3,51 +3,87 @@
 #include "fixtures.hpp"
 #include "runtime/plugin.hpp"
 
+using api::Json;
+
 namespace {
 
-// Reports whether a ConfigMap of the TrainJob's name exists, and how many Jobs have succeeded.
+constexpr runtime::Policy reporter_policy = {.group = runtime::ml_policy_group, .member = "reporter"};
+
+// Reports whether there is a JobSet.
 class Reporter final : public runtime::Plugin {
 public:
     std::string_view name() const override { return "reporter"; }
-    bool has_conditions() const override { return true; }
+    const runtime::Policy* policy() const override { return &reporter_policy; }
 
-    void add_condition_needs(const api::TrainJob& job, std::vector<runtime::Need>& needs) const override {
-        needs.push_back({.resource = api::resources::config_maps, .key = job.meta.key()});
-    }
     void add_conditions(const runtime::ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {
-        const bool seen = !context.observed.empty();
-        conditions.push_back(
-            {.type = "Seen", .status = seen ? "True" : "False", .reason = "Seen", .message = "reporter"});
-        if (context.job_set)
-            conditions.push_back({.type = "Made", .status = "True", .reason = "Made", .message = "reporter"});
+        conditions.push_back({.type = "Made",
+                              .status = context.job_set ? "True" : "False",
+                              .reason = "Made",
+                              .message = context.job.meta.name});
     }
 };
 
+std::vector<api::Condition> of_gang(const Json& runtime, const char* counts) {
+    const api::JobSet job_set = {.replicated_jobs = api::parse_jobs_status(tree(counts))};
+    return runtime::conditions_of_plugins(api::parse_train_job(train_job()), &job_set, runtime);
+}
+
 }  // namespace
 
-TEST_CASE("plugins add conditions, in their order, from the objects that they need", "[conditions]") {
+TEST_CASE("plugins add conditions where the runtime has their policy", "[conditions]") {
     runtime::Pipeline pipeline;
     pipeline.push_back(std::make_unique<Reporter>());
     const api::TrainJob job = api::parse_train_job(train_job());
-    const auto needs = runtime::condition_needs(job, pipeline);
-    REQUIRE(needs.size() == 1);
-    CHECK(needs[0].key == job.meta.key());
-
-    const api::JobSet job_set;
-    const std::vector<api::Json> nothing;
-    const std::vector<api::Json> map = {tree("{apiVersion: v1, kind: ConfigMap}")};
-    const auto before = runtime::conditions_of_plugins({job, nullptr, nothing}, pipeline);
+    const Json runtime = tree("{spec: {mlPolicy: {reporter: {}}}}");
+    const auto before = runtime::conditions_of_plugins(job, nullptr, runtime, pipeline);
     REQUIRE(before.size() == 1);
     CHECK(before[0].status == "False");
-    const auto after = runtime::conditions_of_plugins({job, &job_set, map}, pipeline);
-    REQUIRE(after.size() == 2);
-    CHECK(after[0].status == "True");
-    CHECK(after[1].type == "Made");
+    const api::JobSet job_set;
+    CHECK(runtime::conditions_of_plugins(job, &job_set, runtime, pipeline)[0].status == "True");
+    CHECK(runtime::conditions_of_plugins(job, &job_set, tree("{spec: {mlPolicy: {}}}"), pipeline).empty());
+    CHECK(runtime::conditions_of_plugins(job, &job_set, Json(), pipeline).empty());
 }
 
-TEST_CASE("no built-in plugin adds conditions or needs objects for them", "[conditions]") {
+TEST_CASE("a gang is ready when all Pods of its members are", "[conditions]") {
+    const char* const policy = GENERATE("coscheduling", "volcano", "yunikorn");
+    // A dataset is loaded first. A launcher starts when the nodes are ready.
+    const Json runtime = tree(std::string("{spec: {mlPolicy: {}, podGroupPolicy: {") + policy +
+                              ": {}}, template: {spec: {replicatedJobs: [{name: dataset}, {name: node, "
+                              "dependsOn: [{name: dataset, status: Complete}]}, {name: launcher, dependsOn: "
+                              "[{name: node, status: Ready}]}]}}}}");
+    const std::tuple<const char*, const char*, const char*> cases[] = {
+        {"[{name: dataset, active: 1, ready: 1}]", "False", "no Pod of job node runs"},
+        {"[{name: dataset, succeeded: 1}, {name: node, suspended: 1}]", "False", "no Pod of job node runs"},
+        {"[{name: dataset, succeeded: 1}, {name: node, active: 2, ready: 1}]", "False",
+         "not all Pods of job node are ready"},
+        {"[{name: dataset, succeeded: 1}, {name: node, active: 1, ready: 1}]", "True", "all Pods"},
+        {"[{name: node, active: 1, ready: 1}, {name: launcher, active: 1}]", "True", "all Pods"},
+        {"[{name: node, active: 1, ready: 1, succeeded: 1}]", "True", "all Pods"},
+        {"[{name: node, succeeded: 2}, {name: launcher, active: 1, ready: 1}]", "True", "all Pods"},
+    };
+    for (const auto& [counts, status, message] : cases) {
+        INFO(policy << " " << counts);
+        const auto found = of_gang(runtime, counts);
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].type == "GangReady");
+        CHECK(found[0].status == status);
+        CHECK_THAT(found[0].message, Catch::StartsWith(message));
+    }
+}
+
+TEST_CASE("a gang says nothing where its JobSet's counts do not", "[conditions]") {
+    const Json runtime = changed(plain_runtime(), {{"spec.podGroupPolicy", "{coscheduling: {}}"}});
+    const Json elastic =
+        changed(runtime, {{"spec.mlPolicy", "{torch: {elasticPolicy: {minNodes: 1, maxNodes: 2}}}"}});
+    const char* const waits = "[{name: node, active: 1}]";
+    CHECK(of_gang(runtime, waits).size() == 1);
+    CHECK(of_gang(runtime, "[]").empty());
+    CHECK(of_gang(elastic, waits).empty());
+    CHECK(of_gang(plain_runtime(), waits).empty());
     const api::TrainJob job = api::parse_train_job(train_job());
-    CHECK(runtime::condition_needs(job).empty());
-    CHECK(runtime::conditions_of_plugins({job, nullptr, {}}).empty());
+    CHECK(runtime::conditions_of_plugins(job, nullptr, runtime).empty());
+    const api::JobSet ended = {.finished = api::Condition{.type = "Completed"},
+                               .replicated_jobs = api::parse_jobs_status(tree(waits))};
+    CHECK(runtime::conditions_of_plugins(job, &ended, runtime).empty());
 }

@@ -68,7 +68,6 @@ TEST_CASE("invalid settings are refused with the option's name", "[settings]") {
              s.token_users = ",";
          },
          "--token-users names no user"},
-        {"a release that Kueue does not have", [](auto& s) { s.kueue_types = "2.1"; }, "--kueue-types"},
         {"too many threads", [](auto& s) { s.threads = 257; }, "--threads"},
     };
     for (const Case& c : cases) {
@@ -111,7 +110,6 @@ TEST_CASE("every option sets the setting of its name", "[settings]") {
                                      "--service=c/d",
                                      "--cert-lifetime=1h",
                                      "--lossy-clients=p,q",
-                                     "--kueue-types=2.3",
                                      "--feature-gates=TrainJobStatus=true"};
     REQUIRE(options.parse(arguments));
     CHECK(settings.kubeconfig == "k");
@@ -137,7 +135,6 @@ TEST_CASE("every option sets the setting of its name", "[settings]") {
     CHECK(settings.service == api::ObjectKey{"c", "d"});
     CHECK(settings.cert_lifetime == std::chrono::hours(1));
     CHECK(settings.lossy_clients == "p,q");
-    CHECK(settings.kueue_types == "2.3");
     CHECK(settings.log_level == net::LogLevel::debug);
     CHECK(settings.log_format == net::LogFormat::text);
     CHECK(admission::features_of(settings.feature_gates).status_server);
@@ -182,16 +179,7 @@ TEST_CASE("users are separated by commas", "[settings]") {
     }
 }
 
-TEST_CASE("Kueue's releases are named as those of its types", "[settings]") {
-    using runtime::KueueTypes;
-    const std::pair<const char*, KueueTypes> cases[] = {
-        {"2.2", KueueTypes::v2_2}, {"2.3", KueueTypes::v2_3}, {"none", KueueTypes::none}};
-    for (const auto& [text, want] : cases) {
-        webhook::Settings settings;
-        settings.kueue_types = text;
-        CHECK(webhook::review_policy(settings).kueue_types == want);
-    }
+TEST_CASE("Kueue is a lossy client unless an option says otherwise", "[settings]") {
     const admission::ReviewPolicy policy = webhook::review_policy({});
-    CHECK(policy.kueue_types == KueueTypes::v2_2);
     CHECK(policy.lossy_clients.contains("system:serviceaccount:kueue-system:kueue-controller-manager"));
 }

@@ -39,13 +39,6 @@ void for_each_name(std::string_view rest, Use use) {
     }
 }
 
-std::optional<runtime::KueueTypes> kueue_types(std::string_view release) {
-    if (release == "2.2") return runtime::KueueTypes::v2_2;
-    if (release == "2.3") return runtime::KueueTypes::v2_3;
-    if (release == "none") return runtime::KueueTypes::none;
-    return std::nullopt;
-}
-
 }  // namespace
 
 Settings default_settings() {
@@ -102,10 +95,6 @@ void add_options(net::Options& options, Settings& settings) {
         "lossy-clients", "LIST", settings.lossy_clients,
         "users whose clients write TrainJobs back by types that lack some of Signalbox's fields, as "
         "Kueue's do, separated by commas: these fields are restored for them");
-    options.add(
-        "kueue-types", "RELEASE", settings.kueue_types,
-        "of which Kubeflow Trainer Kueue has the types: 2.2 (Kueue 0.17 to 0.19), 2.3, or none: warnings say "
-        "where its counts differ from what is built");
     options.add_list(
         "feature-gates", "LIST", settings.feature_gates,
         "experimental features, such as TrainJobRunPolicy=true; the error for an unknown name lists all. "
@@ -155,7 +144,6 @@ api::Result<> check(const Settings& settings) {
     if (settings.shutdown_delay < std::chrono::milliseconds(0) ||
         settings.shutdown_delay > max_shutdown_delay)
         return usage("--shutdown-delay must be from 0s to 10m");
-    if (!kueue_types(settings.kueue_types)) return usage("--kueue-types must be 2.2, 2.3 or none");
     return runtime::check_gates(settings.feature_gates);
 }
 
@@ -166,9 +154,7 @@ admission::AuthPolicy auth_policy(const Settings& settings) {
 }
 
 admission::ReviewPolicy review_policy(const Settings& settings) {
-    admission::ReviewPolicy policy = {
-        .kueue_types = kueue_types(settings.kueue_types).value_or(runtime::KueueTypes::none),
-        .gates = runtime::Gates(settings.feature_gates)};
+    admission::ReviewPolicy policy = {.gates = runtime::Gates(settings.feature_gates)};
     for_each_name(settings.lossy_clients, [&](std::string_view name) { policy.lossy_clients.emplace(name); });
     return policy;
 }

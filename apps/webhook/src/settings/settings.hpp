@@ -43,7 +43,6 @@ struct Settings {
     /// The time from SIGTERM on until Services and load balancers have noticed that the process is not ready.
     std::chrono::milliseconds shutdown_delay{5'000};
     std::string lossy_clients = "system:serviceaccount:kueue-system:kueue-controller-manager";
-    std::string kueue_types = "2.2";
     net::FeatureGates feature_gates = {};
     net::LogLevel log_level = net::LogLevel::info;
     net::LogFormat log_format = net::LogFormat::json;

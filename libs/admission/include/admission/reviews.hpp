@@ -18,7 +18,6 @@ namespace admission {
 struct ReviewPolicy {
     /// Users whose clients write TrainJobs back from types that lack some of Signalbox's fields.
     std::set<std::string, std::less<>> lossy_clients = {};
-    runtime::KueueTypes kueue_types = runtime::KueueTypes::v2_2;
     runtime::Gates gates = runtime::Gates();
 };
 

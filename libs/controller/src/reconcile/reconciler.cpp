@@ -19,7 +19,6 @@ const api::Error* error_of(const lifecycle::Outcome& outcome) {
     if (const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&outcome.result)) return &failed->error;
     if (outcome.policy_unread) return &outcome.policy_unread->error;
-    if (outcome.plugins_unread) return &outcome.plugins_unread->error;
     if (outcome.availability_unread) return &outcome.availability_unread->error;
     return nullptr;
 }
@@ -31,6 +30,12 @@ bool has_conditions(const lifecycle::Decision& decision) {
            std::holds_alternative<lifecycle::Finish>(decision);
 }
 
+std::vector<api::Condition> plugin_conditions(const View& view, const runtime::Pipeline& pipeline) {
+    static const api::Json unknown;
+    return runtime::conditions_of_plugins(*view.observed.job, lifecycle::own_job_set(view.observed),
+                                          view.runtime ? *view.runtime : unknown, pipeline);
+}
+
 bool may_change_job_set(const lifecycle::Decision& decision) {
     const auto* run = std::get_if<lifecycle::Run>(&decision);
     return run && (run->job_set == lifecycle::JobSetAction::update ||
@@ -38,21 +43,6 @@ bool may_change_job_set(const lifecycle::Decision& decision) {
 }
 
 }  // namespace
-
-// Stores the conditions of plugins in the outcome. Returns the failed read, which affects only those
-// conditions.
-kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::read_plugin_conditions(
-    const View& view, lifecycle::Outcome& outcome) {
-    const api::TrainJob& job = *view.observed.job;
-    auto needs = runtime::condition_needs(job, build_context_.pipeline);
-    auto read = co_await read_objects(server_, std::move(needs), build_context_);
-    if (auto* failure = std::get_if<StepFailure>(&read)) co_return std::get<lifecycle::ReadFailed>(*failure);
-    const api::JobSet* job_set = view.observed.job_set ? &*view.observed.job_set : nullptr;
-    const auto& observed = std::get<std::vector<api::Json>>(read);
-    outcome.plugin_conditions =
-        runtime::conditions_of_plugins({job, job_set, observed}, build_context_.pipeline);
-    co_return std::nullopt;
-}
 
 // Stores the Lease of the server of reports in the view. Concurrent reconciles share its reads. Returns the
 // failed read, which affects only progress deadlines.
@@ -131,10 +121,8 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
         // An unknown TTL delays only the deletion: cleaning up must not wait for it.
         if (!look_live) outcome.policy_unread = unreadable;
         outcome.availability_unread = availability_unread;
-        outcome.plugins_follow = runtime::has_conditions(build_context_.pipeline);
-        if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
-            outcome.plugins_unread = co_await read_plugin_conditions(view, outcome);
-        }
+        if (!look_live && has_conditions(decision))
+            outcome.plugin_conditions = plugin_conditions(view, build_context_.pipeline);
         if (!look_live && view.live != lifecycle::Live::all &&
             lifecycle::wants_live_view(view.observed, decision, outcome, now_().now)) {
             look_live = true;

@@ -92,7 +92,6 @@ struct Outcome {
                  JobsReplaced, ReadyToCreate, WaitingForClaim>
         result = {};
     std::optional<ReadFailed> policy_unread = {};        ///< the policy that the job began with, or the TTL
-    std::optional<ReadFailed> plugins_unread = {};       ///< what the conditions of plugins depend on
     std::optional<ReadFailed> availability_unread = {};  ///< what progress deadlines depend on
     /// The text of the newest event about the start of the JobSet, where wants_events(); "" if no event says
     /// why it does not start.
@@ -102,8 +101,7 @@ struct Outcome {
     std::string runtime_digest = {};                     ///< of the same runtime
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
-    bool plugins_follow = false;     ///< there are plugins whose conditions may follow from what was written
-    std::vector<Event> events = {};  ///< of the build; sent when the JobSet is written
+    std::vector<Event> events = {};                      ///< of the build; sent when the JobSet is written
     /// Objects that are gone although the Pods of the JobSet have mounted them. They are not made anew beside
     /// running Pods.
     std::vector<std::string> lost = {};

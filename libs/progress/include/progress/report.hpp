@@ -27,10 +27,8 @@ struct Report {
     bool operator==(const Report&) const = default;
 };
 
-/// Reads the body of a request as Go's encoding/json reads UpdateTrainJobStatusRequest: it ignores unknown
-/// members and everything after the first JSON value, names may be in any case, and the last of several
-/// values counts. Returns nullopt without a `trainerStatus`. Fails with `invalid`, also if objects and lists
-/// are nested deeper than api::max_json_depth.
+/// Reads the body of a request: JSON as api::parse_json() reads it. Ignores unknown members; null counts as
+/// absent. Returns nullopt without a `trainerStatus`. Fails with `invalid` if a member is of another type.
 api::Result<std::optional<Report>> decode_report(std::string_view body);
 
 /// Returns the errors of the schema of TrainJob for the report, in the words of the API server. At most

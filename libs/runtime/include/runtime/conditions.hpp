@@ -4,7 +4,7 @@
 #include "api/condition.hpp"
 #include "api/job_set.hpp"
 #include "api/train_job.hpp"
-#include "runtime/build.hpp"
+#include "runtime/active_plugins.hpp"
 
 /// Conditions of a TrainJob that plugins add, besides those of its lifecycle.
 namespace runtime {
@@ -12,19 +12,15 @@ namespace runtime {
 /// The inputs of a plugin's conditions.
 struct ConditionsContext {
     const api::TrainJob& job;
-    const api::JobSet* job_set = nullptr;    ///< nullptr: there is none
-    const std::vector<api::Json>& observed;  ///< the objects of condition_needs() that exist
+    const api::JobSet* job_set = nullptr;  ///< the TrainJob's own; nullptr: there is none
+    const api::Json& runtime;              ///< as it is now; null if it is not known
+    const ActivePlugins& plugins;          ///< that are on for the runtime
 };
 
-/// Returns whether any plugin has conditions.
-bool has_conditions(const Pipeline& pipeline = default_pipeline());
-
-/// Returns the objects that conditions_of_plugins() needs, by name. No built-in plugin needs any.
-std::vector<Need> condition_needs(const api::TrainJob& job, const Pipeline& pipeline = default_pipeline());
-
 /// Returns type, status, reason and message of each. lifecycle::merge_plugin_conditions() ignores its own
-/// types.
-std::vector<api::Condition> conditions_of_plugins(const ConditionsContext& context,
+/// types. For the arguments see ConditionsContext.
+std::vector<api::Condition> conditions_of_plugins(const api::TrainJob& job, const api::JobSet* job_set,
+                                                  const api::Json& runtime,
                                                   const Pipeline& pipeline = default_pipeline());
 
 }  // namespace runtime

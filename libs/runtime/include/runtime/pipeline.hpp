@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,9 +22,6 @@ struct StatusServer {
 
     bool operator==(const StatusServer&) const = default;
 };
-
-/// The release of Kubeflow Trainer that is compiled into Kueue.
-enum class KueueTypes : std::uint8_t { none, v2_2, v2_3 };
 
 /// Experimental features; off by default.
 struct Features {

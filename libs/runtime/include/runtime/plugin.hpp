@@ -62,8 +62,7 @@ struct NeedsContext {
 /// One concern of turning a TrainJob into objects: a framework, a way of gang scheduling. Every hook does
 /// nothing by default. Plugins have settings at most, and no state: one instance is used for every TrainJob,
 /// on any thread. The hooks run one after the other, each for all plugins in the order of the pipeline. A
-/// hook of a plugin with a policy runs only for runtimes with that policy, except the hooks of conditions and
-/// of explanations.
+/// hook of a plugin with a policy runs only for runtimes with that policy, except the hooks of explanations.
 class Plugin {
 public:
     virtual ~Plugin() = default;
@@ -111,8 +110,6 @@ public:
     /// are left out, and of a runtime with errors those of Rule::replaced_failure_handling.
     virtual void add_runtime_warnings(const api::Json& /*runtime*/, const ActivePlugins&,
                                       api::Warnings&) const {}
-    /// Returns why Kueue, which contains Kubeflow Trainer's library, cannot build a TrainJob; "" if it can.
-    virtual std::string kueue_obstacle(const ValidationInputs&, KueueTypes) const { return {}; }
 
     /// Sets counts, environment, ports, volumes and commands of a framework.
     virtual api::Result<> enforce_ml_policy(const Inputs&, Info&) const { return {}; }
@@ -123,12 +120,8 @@ public:
     /// Appends objects without the parts that all of them get (namespace, owner). Counts are final here.
     virtual api::Result<> build(const Inputs&, Info&, Built&) const { return {}; }
 
-    /// Returns whether it has conditions. The next two hooks run only then.
-    virtual bool has_conditions() const { return false; }
-    /// Adds the objects that add_conditions() needs if they exist, in every reconcile.
-    virtual void add_condition_needs(const api::TrainJob&, std::vector<Need>&) const {}
-    /// Adds conditions to the TrainJob's status, also while the JobSet runs. A condition that is no longer
-    /// added stays unchanged.
+    /// Adds conditions to the TrainJob's status, also while the JobSet runs: what follows from objects that
+    /// every reconcile has at hand. A condition that is no longer added stays unchanged.
     virtual void add_conditions(const ConditionsContext&, std::vector<api::Condition>&) const {}
 
     /// Returns the label selector of further Pods that show why some of a TrainJob's Pods have no node;

@@ -31,9 +31,7 @@ struct RequiredInputs {
     /// requires it and there is one that belongs to the job. False also if the reference is unsupported, or
     /// if `spec` has not the shape of one or is beyond its limits.
     bool runtime = false;
-    bool job_set = false;  ///< the JobSet of the TrainJob's name
-    /// The runtime if it is in the cache, for warnings only: it causes no request.
-    bool runtime_for_warnings = false;
+    bool job_set = false;      ///< the JobSet of the TrainJob's name
     bool queued_jobs = false;  ///< the number of queued TrainJobs of the runtime; for warnings only
 
     bool operator==(const RequiredInputs&) const = default;
@@ -41,7 +39,7 @@ struct RequiredInputs {
 
 /// Returns the lookups. `old_object` is null on CREATE. An UPDATE of a TrainJob that is being deleted, or
 /// that changes nothing in the spec but `suspend` and its time to live, needs none: it must be allowed
-/// whatever has become of the runtime. If it enters a queue, warnings use the runtime.
+/// whatever has become of the runtime.
 RequiredInputs lookups_for(const api::Json& object, const api::Json& old_object);
 
 /// Returns whether a change or the deletion (`object` is null) of a runtime matters to Kueue, so that the
@@ -88,7 +86,6 @@ struct TrainJobReview {
     const std::vector<api::Json>* observed = nullptr;
     /// lookups_for() of these objects requires the runtime: their shape and limits are not checked again.
     bool is_well_formed = false;
-    KueueTypes kueue_types = KueueTypes::v2_2;
     Gates gates = Gates();
     api::Time now = {};
 };

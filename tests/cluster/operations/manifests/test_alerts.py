@@ -123,7 +123,7 @@ def test_an_incident_has_its_picture_of_existing_panels_in_the_runbook(name):
     assert set(INCIDENTS[name].panels) <= titles
     entries = RUNBOOK.read_text().partition("\n## Alerts\n")[2]
     assert f"(pictures/incidents/{name}.png)" in entries
-    assert (RUNBOOK.parent / "pictures" / "incidents" / f"{name}.png").stat().st_size > 10_000, "run scripts/incident-pictures"
+    assert (RUNBOOK.parent / "pictures" / "incidents" / f"{name}.png").stat().st_size > 10_000, f"run scripts/pictures {name}"
 
 
 def test_the_runbook_has_no_other_alerts():

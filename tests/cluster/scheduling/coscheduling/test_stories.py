@@ -4,7 +4,7 @@ import pytest
 
 from progress import resume, suspend, until
 from queues import SideBySide
-from rest import ApiError
+from rest import ApiError, conditions
 from rooms import template_of, wait_for
 
 URGENT = "urgent-gang"  # the name of a PriorityClass
@@ -53,6 +53,8 @@ def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
         here.until_refused("second", NO_ROOM)
         said = here.explain("second")
         assert "State     waits for its Pods" in said and f"no node: 0/4 nodes are available: {NO_ROOM}" in said
+        waits = wait_for("the condition of the second", lambda: conditions(here.rest.get("trainjobs", "second")).get("GangReady"))
+        assert (waits["status"], waits["reason"]) == ("False", "PodsNotReady")
         here.finish("first")
         here.until_ends("first")
         here.until_runs("second")

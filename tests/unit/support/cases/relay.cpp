@@ -63,20 +63,13 @@ public:
     }
 
     // What the status says.
-    bool has_conditions() const override { return true; }
-    void add_condition_needs(const api::TrainJob& job, std::vector<Need>& needs) const override {
-        needs.push_back({.resource = relays, .key = job.meta.key()});
-    }
     void add_conditions(const ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {
-        for (const Json& relay : context.observed) {
-            if (!is_of(relays, relay)) continue;
-            const bool ready = relay["status"]["ready"].bool_or(false);
-            conditions.push_back({.type = "RelayReady",
-                                  .status = ready ? "True" : "False",
-                                  .reason = ready ? "Serving" : "Starting",
-                                  .message = "the Relay of the TrainJob's name"});
-        }
+        const bool used = context.job_set && context.job_set->any_active();
+        conditions.push_back({.type = "RelayInUse",
+                              .status = used ? "True" : "False",
+                              .reason = used ? "PodsRun" : "NoPods",
+                              .message = "the Relay of the TrainJob's name"});
     }
 
 private:

@@ -59,8 +59,6 @@ private:
     // else.
     kube::Task<ReconcileResult> reconcile_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
                                                  WrittenVersions& written);
-    kube::Task<std::optional<lifecycle::ReadFailed>> read_plugin_conditions(const View& view,
-                                                                            lifecycle::Outcome& outcome);
     kube::Task<std::optional<lifecycle::ReadFailed>> look_up_availability(View& view);
     kube::Task<std::optional<api::Error>> read_live_view(View& view, const api::ObjectKey& key,
                                                          lifecycle::Live needed, bool for_change);

@@ -174,10 +174,6 @@ public:
                       errors);
     }
 
-    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
-        return review.job.spec["trainer"].is_object() ? "" : "for flux it needs spec.trainer";
-    }
-
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         const PodSet* pods = info.pod_set(flux_job);
         if (!pods || !info.container(*pods, api::node_container)) return no_node();

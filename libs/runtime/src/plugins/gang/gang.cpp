@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/names.hpp"
+#include "build/pod_sets.hpp"
 #include "resources/pod_requests.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -180,6 +181,41 @@ bool has_members(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) 
     return std::any_of(gang.begin(), gang.end(), [](const GangJob& each) {
         return each.is_member && each.pods->replicas > 0 && least_of(*each.pods) > 0;
     });
+}
+
+namespace {
+
+// Returns what is missing of the Pods of a job; "" if nothing is. JobSet counts a Job as active while it has
+// Pods that have not ended, and as ready once no Pod of it is missing or unready.
+std::string missing_of(const std::string& job, const std::vector<api::JobStatus>& counted) {
+    const auto found = std::find_if(counted.begin(), counted.end(),
+                                    [&](const api::JobStatus& each) { return each.name == job; });
+    const api::JobStatus counts = found == counted.end() ? api::JobStatus() : *found;
+    if (counts.active > counts.ready) return "not all Pods of job " + job + " are ready";
+    return counts.active + counts.ready + counts.succeeded == 0 ? "no Pod of job " + job + " runs" : "";
+}
+
+}  // namespace
+
+void add_gang_condition(const ConditionsContext& context, std::vector<api::Condition>& conditions) {
+    const api::JobSet* const job_set = context.job_set;
+    if (!job_set || job_set->finished || job_set->replicated_jobs.empty()) return;
+    const Json& spec = context.runtime["spec"]["template"]["spec"];
+    const auto pod_sets = count_pods(spec, context.plugins, context.job.spec["trainer"]["numNodes"].as_int());
+    std::string missing;
+    for (const GangJob& each : gang_of(spec, pod_sets)) {
+        if (!each.is_member) continue;
+        if (each.pods->least) return;
+        if (missing.empty()) missing = missing_of(each.pods->name, job_set->replicated_jobs);
+    }
+    const bool ready = missing.empty();
+    conditions.push_back(
+        {.type = "GangReady",
+         .status = ready ? "True" : "False",
+         .reason = ready ? "PodsReady" : "PodsNotReady",
+         .message = ready ? "all Pods of the gang are ready or have succeeded"
+                          : missing + ". The Pods of a gang get their nodes together: kubectl trainjob "
+                                      "explain says what they wait for"});
 }
 
 api::Result<> check_only_gang_policy(const Info& info) {

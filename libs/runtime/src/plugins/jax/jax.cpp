@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "api/names.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
@@ -20,14 +18,6 @@ class Jax final : public Plugin {
 public:
     std::string_view name() const override { return "jax"; }
     const Policy* policy() const override { return &jax_policy; }
-
-    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes types) const override {
-        const auto& jobs = review.merged_spec["replicatedJobs"].items();
-        const auto trains = [&](const Json& job) { return review.plugins.trains(job); };
-        const bool refused =
-            types == KueueTypes::v2_2 && !jobs.empty() && std::none_of(jobs.begin(), jobs.end(), trains);
-        return refused ? "for jax it needs a job with the label of the ancestor step trainer" : "";
-    }
 
     api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
         const PodSet* pods = info.trainer_pod_set();

@@ -246,12 +246,6 @@ public:
                  .rule = Rule::replaced_failure_handling});
     }
 
-    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
-        const auto name = policy_of(review.runtime)["mpiImplementation"].as_string();
-        if (name.empty() || name == implementations[0].name) return {};
-        return "it does not know mpiImplementation " + std::string(name.substr(0, 40));
-    }
-
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         const Implementation* implementation = implementation_of(policy_of(inputs.runtime));
         if (!implementation)

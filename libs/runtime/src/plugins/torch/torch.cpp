@@ -216,12 +216,6 @@ public:
             validate_elastic_runtime(runtime, *elastic, errors);
     }
 
-    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
-        return review.job.spec["trainer"]["command"] == Json::array({"tune", "run"})
-                   ? "it changes the command [tune, run], which is immutable"
-                   : "";
-    }
-
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         const PodSet* pods = info.trainer_pod_set();
         const Json& targets = targets_of(inputs.runtime);

@@ -119,6 +119,11 @@ public:
         built.objects.push_back({std::move(*group), ApplyPolicy::with_job_set});
         return {};
     }
+
+    void add_conditions(const ConditionsContext& context,
+                        std::vector<api::Condition>& conditions) const override {
+        add_gang_condition(context, conditions);
+    }
 };
 
 }  // namespace

@@ -171,6 +171,11 @@ public:
         return {};
     }
 
+    void add_conditions(const ConditionsContext& context,
+                        std::vector<api::Condition>& conditions) const override {
+        add_gang_condition(context, conditions);
+    }
+
     std::string related_pods(const std::vector<Json>& pods) const override {
         return selector_of_placeholders(pods);
     }

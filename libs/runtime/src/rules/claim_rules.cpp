@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <set>
+
+#include "api/names.hpp"
+#include "build/pod_sets.hpp"
+#include "resources/claims.hpp"
+#include "resources/resources.hpp"
+#include "rules/validation_context.hpp"
+#include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::Json;
+
+void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
+    if (FieldErrors found = validate_claims(review.merged_spec); !found.empty()) {
+        const ClaimPlaces places(review.job.spec["runtimePatches"]);
+        for (api::FieldError& error : found) {
+            error.field = places.find(error.value.as_string());
+            if (error.field.empty()) error.field = "spec.runtimeRef";
+        }
+        errors.append(std::move(found));
+    }
+    Receivers receivers(review.plugins);
+    for (const Json& job : review.merged_spec["replicatedJobs"].items())
+        if (receivers.include(job))
+            errors.append(claim_errors_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
+}
+
+// Warns of claims where the number of processes follows from devices: only a build reads claims and counts
+// them.
+void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
+    const Json& trainer = review.job.spec["trainer"];
+    if (!review.plugins.counts_gpus() || !trainer["numProcPerNode"].is_null()) return;
+    const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
+    if (!counted || counted->resources["claims"].items().empty()) return;
+    if (gpus(counted->resources).count > 0 || has_gpu_parts(counted->resources) ||
+        has_tpus(counted->resources))
+        return;
+    warnings.push_back(
+        "spec.trainer.numProcPerNode is unset and Pods use DRA claims; the process count may not match the "
+        "devices");
+}
+
+const Json nothing;
+
+std::set<std::string_view> used_claims(const Json& pod_spec, const Json& per_node) {
+    std::set<std::string_view> used;
+    const auto add = [&used](const Json& claims) {
+        for (const Json& claim : claims.items()) used.insert(claim["name"].as_string());
+    };
+    add(per_node["claims"]);
+    for (const char* list : {"initContainers", "containers"})
+        for (const Json& container : pod_spec[list].items()) add(container["resources"]["claims"]);
+    return used;
+}
+
+// Warns of the first claim of a job for which `is_meant` returns true.
+void warn_of_claim(const Json& job, auto is_meant, auto text, api::Warnings& warnings) {
+    const auto& claims = pod_spec_of(job)["resourceClaims"].items();
+    const auto at = std::find_if(claims.begin(), claims.end(), is_meant);
+    if (at != claims.end()) warnings.push_back(text(*at));
+}
+
+std::string quoted(const Json& name) { return "\"" + shortened(name.as_string()) + "\""; }
+
+// Warns of claims that no container uses: the scheduler allocates their devices all the same.
+void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
+    Receivers receivers(review.plugins);
+    for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
+        const bool takes = receivers.include(job);
+        const Json& per_node = takes ? review.job.spec["trainer"]["resourcesPerNode"] : nothing;
+        const auto used = used_claims(pod_spec_of(job), per_node);
+        warn_of_claim(
+            job, [&](const Json& claim) { return !used.contains(claim["name"].as_string()); },
+            [&](const Json& claim) {
+                return "no container of job " + quoted(job["name"]) + " uses the claim " +
+                       quoted(claim["name"]) + " of its Pods";
+            },
+            warnings);
+    }
+}
+
+void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
+    const auto nodes = review.job.spec["trainer"]["numNodes"].as_int();
+    const auto& jobs = review.merged_spec["replicatedJobs"].items();
+    for (const PodSet& pods : count_pods(review.merged_spec, review.plugins, nodes))
+        if (pods.count > 1 || pods.replicas > 1)
+            warn_of_claim(
+                jobs[pods.index],
+                [](const Json& claim) { return !claim["resourceClaimName"].as_string().empty(); },
+                [&](const Json& claim) {
+                    return "all Pods of job " + quoted(jobs[pods.index]["name"]) +
+                           " share one ResourceClaim, " + quoted(claim["resourceClaimName"]);
+                },
+                warnings);
+}
+
+constexpr Warner warners[] = {
+    {Rule::uncounted_devices, warn_of_uncounted_devices, RuleInput::merged_template},
+    {Rule::unused_claims, warn_of_unused_claims, RuleInput::merged_template},
+    {Rule::shared_claims, warn_of_shared_claims, RuleInput::merged_template},
+};
+
+constexpr Check checks[] = {
+    {Rule::resource_claims, claims_are_there, RuleInput::merged_template},
+};
+
+}  // namespace
+
+constinit const std::span<const Check> claim_checks = checks;
+constinit const std::span<const Warner> claim_warnings = warners;
+
+}  // namespace runtime

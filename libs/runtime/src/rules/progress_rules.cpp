@@ -1,0 +1,44 @@
+// The annotations of the progress deadline.
+#include "api/progress.hpp"
+#include "rules/validation_context.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+
+bool has_changed(const ValidationContext& review) {
+    const api::ProgressAnnotations before =
+        review.is_create() ? api::ProgressAnnotations() : review.old_job->progress_annotations;
+    return review.job.progress_annotations != before;
+}
+
+// Annotations that are stored with errors count as absent, and may stay. Copies by MultiKueue are not
+// checked: it would try for ever to create a copy that is refused.
+void progress_deadline_is_valid(const ValidationContext& review, FieldErrors& errors) {
+    if (!has_changed(review) || review.job.is_multikueue_copy) return;
+    errors.append(api::progress_deadline_errors(review.job.progress_annotations));
+}
+
+constexpr Check checks[] = {
+    {Rule::progress_deadline, progress_deadline_is_valid, RuleInput::job, true},
+};
+
+void warn_of_unwatched_progress(const ValidationContext& review, api::Warnings& warnings) {
+    if (!has_changed(review) || review.is_denied || review.gates.has(Gate::progress_deadline) ||
+        !review.job.progress_annotations.seconds)
+        return;
+    warnings.push_back(std::string(api::progress_seconds_annotation) + " has no effect: it " +
+                       needs_text(Gate::progress_deadline));
+}
+
+constexpr Warner warners[] = {
+    {Rule::progress_unwatched, warn_of_unwatched_progress, RuleInput::job, true},
+};
+
+}  // namespace
+
+constinit const std::span<const Check> progress_checks = checks;
+constinit const std::span<const Warner> progress_warnings = warners;
+
+}  // namespace runtime

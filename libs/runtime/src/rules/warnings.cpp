@@ -1,0 +1,73 @@
+#include "api/names.hpp"
+#include "rules/validation_context.hpp"
+#include "template/forbidden_fields.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view deprecation_policy =
+    "https://www.kubeflow.org/docs/components/trainer/operator-guides/runtime/#runtime-deprecation-policy";
+
+}  // namespace
+
+bool is_deprecated(const Json& runtime) {
+    return runtime["metadata"]["labels"][api::support_label].as_string() == "deprecated";
+}
+
+std::string deprecation_warning(std::string_view kind, std::string_view name) {
+    return std::string(kind) + " \"" + shortened(name) + "\" is deprecated: see " +
+           std::string(deprecation_policy);
+}
+
+std::string shared_subdomain(const Json& runtime) {
+    const Json& network = runtime["spec"]["template"]["spec"]["network"];
+    return network["enableDNSHostnames"].bool_or(true) ? std::string(network["subdomain"].as_string())
+                                                       : std::string();
+}
+
+std::string subdomain_warning(std::string_view where) {
+    return std::string(where) +
+           ": TrainJobs share the first one's Service, which finds its Pods only; leave it out";
+}
+
+namespace {
+
+void warn_of_deprecated_runtime(const ValidationContext& review, api::Warnings& warnings) {
+    if (review.is_create() && is_deprecated(review.runtime))
+        warnings.push_back(deprecation_warning(review.job.runtime_ref.kind, review.job.runtime_ref.name));
+}
+
+void warn_of_ignored_fields(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_reviewed_as_new() || forbidden_fields(review.runtime["spec"]["template"]["spec"]).empty())
+        return;
+    warnings.push_back("a deadline or TTL in the template of runtime \"" +
+                       shortened(review.job.runtime_ref.name).substr(0, 40) + "\" is ignored");
+}
+
+void warn_of_resources_without_policy(const ValidationContext& review, api::Warnings& warnings) {
+    if (review.is_reviewed_as_new() && !review.job.spec["trainer"]["resourcesPerNode"].empty() &&
+        !review.runtime["spec"]["mlPolicy"].is_object())
+        warnings.push_back("spec.trainer.resourcesPerNode has no effect: the runtime has no mlPolicy");
+}
+
+void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& warnings) {
+    if (review.is_reviewed_as_new() && !shared_subdomain(review.runtime).empty())
+        warnings.push_back(subdomain_warning("the runtime has a network.subdomain"));
+}
+
+constexpr Warner of_runtimes[] = {
+    {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, RuleInput::runtime},
+    {Rule::ignored_time_limits, warn_of_ignored_fields, RuleInput::runtime},
+    {Rule::resources_without_policy, warn_of_resources_without_policy, RuleInput::runtime},
+};
+constexpr Warner of_subdomains[] = {{Rule::shared_subdomain, warn_of_shared_subdomain, RuleInput::runtime}};
+
+}  // namespace
+
+constinit const std::span<const Warner> runtime_warnings = of_runtimes;
+constinit const std::span<const Warner> subdomain_warnings = of_subdomains;
+
+}  // namespace runtime
