@@ -43,7 +43,7 @@ PLACES = [
     (r"scripts/lib/(demo|stories|timeline)", r"cluster\.docs"),
     (r"scripts/(release-plugin|check-advisories|lib/bill_of_materials)", r"programs\.plugin|guard\."),
     (r"scripts/lib/artifacts", r"programs\.plugin|guard\.|cluster\.manifests"),
-    (r"scripts/(release|lib/(overlays|panels|incidents)\.py)", r"guard\.|cluster\.manifests"),
+    (r"scripts/(images|release|pictures|lib/(images|overlays|panels|incidents|pictures)\.py)", r"guard\.|cluster\.manifests"),
     (r"scripts/generate-crds", r"guard\.|cluster\.admission"),
     (r"scripts/lib/(gate|changes)", r"bed\.gate"),
     (r"scripts/test-long", r"bed\.gate|guard\."),

@@ -1,4 +1,4 @@
-"""Kustomizations that combine the overlays of manifests/ with a component."""
+"""Kustomizations that are made from the overlays of manifests/."""
 
 import json
 import os
@@ -23,4 +23,13 @@ def with_progress(overlay, directory):
     kustomization["components"] = [os.path.relpath(each, made) for each in wanted]
     kustomization["resources"] = [os.path.relpath((overlay / each).resolve(), made) for each in kustomization["resources"]]
     (made / "kustomization.yaml").write_text(json.dumps(kustomization))
+    return made
+
+
+def with_images(folder, images, directory):
+    """Writes the kustomization `folder` with these `images` into the directory. Returns the directory."""
+    made = pathlib.Path(directory)
+    made.mkdir(parents=True, exist_ok=True)
+    kustomization = {"resources": [os.path.relpath(folder, made.resolve())], "images": images}
+    (made / "kustomization.yaml").write_text(yaml.safe_dump(kustomization, sort_keys=False))
     return made

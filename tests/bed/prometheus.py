@@ -1,7 +1,6 @@
 """Debian's Prometheus, which scripts/setup has unpacked: promtool, and a server on loopback."""
 
 import json
-import os
 import pathlib
 import subprocess
 import urllib.error
@@ -14,18 +13,14 @@ from controlplane.ports import free_ports
 from controlplane.processes import Process, ProcessEnded
 from paths import ROOT
 from rest import wait_for
+from tools import unpacked
 
 _ATTEMPTS = 3
 COMPONENT = ROOT / "manifests" / "components" / "prometheus"
 
 
-def program(name):
-    cache = os.environ.get("SIGNALBOX_CACHE") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "signalbox"
-    return pathlib.Path(cache).expanduser() / "tools" / "prometheus" / "usr" / "bin" / name
-
-
 def promtool(*arguments):
-    run = subprocess.run([program("promtool"), *map(str, arguments)], capture_output=True, text=True)
+    run = subprocess.run([unpacked("prometheus", "promtool"), *map(str, arguments)], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 
@@ -71,7 +66,7 @@ class Prometheus:
         port, = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         self._process = Process("prometheus", [
-            program("prometheus"), f"--config.file={self._directory / 'prometheus.yaml'}",
+            unpacked("prometheus", "prometheus"), f"--config.file={self._directory / 'prometheus.yaml'}",
             f"--storage.tsdb.path={self._directory / 'data'}", f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"],
             self._directory / "prometheus.log")
         try:

@@ -141,6 +141,8 @@ def unfounded():
 VERSIONS = [
     ("docs/install.md", r"The tests run on ([\d.]+),", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
     ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
+    *((document, r"jobset/releases/download/v([\d.]+)/", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)")
+      for document in ("README.md", "docs/install.md", "docs/first-minutes-platform.md")),
     ("docs/install.md", r"The tests run with Helm ([\d.]+\d)", "tests/bed/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
     ("docs/install.md", r"scripts/images --version ([\d.]+)", "CMakeLists.txt", r"(?m)^project\(signalbox VERSION (\S+)"),
     ("docs/kueue.md", r"next to Kueue ([\d.]+\d)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),

@@ -1,5 +1,5 @@
-"""The container images: their files, their reproducibility, and their programs, which run as in Pods: as user 65532, with a read-only
-root."""
+"""The container images: their files, their reproducibility, their way to a registry, and their programs, which run as in Pods: as user 65532,
+with a read-only root."""
 
 import json
 import os
@@ -9,13 +9,16 @@ import shutil
 import stat
 import subprocess
 import tarfile
+import urllib.request
 
 import pytest
+import yaml
 
 from controlplane import ControlPlane
 from deployment import ROOT, Signalbox
 from jobs import runtime, train_job
 from rest import ApiError, Rest, true_conditions, wait_for
+from tools import unpacked
 
 pytestmark = pytest.mark.long
 PROGRAMS = ("webhook", "reconciler")
@@ -30,8 +33,8 @@ exec unshare {namespaces} sh -c 'mount --bind {root} {root} && mount --bind {sha
 """
 
 
-def make_images(directory, umask=0o022):
-    return subprocess.run([ROOT / "scripts" / "images", directory, "--version", VERSION], check=True, capture_output=True,
+def make_images(directory, *options, umask=0o022):
+    return subprocess.run([ROOT / "scripts" / "images", directory, "--version", VERSION, *options], check=True, capture_output=True,
                           text=True, umask=umask).stdout
 
 
@@ -116,6 +119,30 @@ def test_the_same_binaries_make_the_same_images_under_another_umask(images, tmp_
     make_images(tmp_path, umask=0o077)
     for program in PROGRAMS:
         assert manifest_of(images, program)[1] == manifest_of(tmp_path, program)[1]
+
+
+@pytest.fixture
+def registry(tmp_path):
+    """The address of a registry without TLS."""
+    settings, log = tmp_path / "registry.yaml", tmp_path / "registry.log"
+    settings.write_text(json.dumps({"version": 0.1, "storage": {"filesystem": {"rootdirectory": str(tmp_path / "registry")}},
+                                    "http": {"addr": "127.0.0.1:0"}}))
+    with open(log, "w", encoding="utf-8") as output, subprocess.Popen(
+            [unpacked("docker-registry", "docker-registry"), "serve", settings], stdout=output, stderr=output) as server:
+        wait_for("the registry", lambda: re.search(r"listening on (127\.0\.0\.1:\d+)", log.read_text()))
+        yield re.search(r"listening on (127\.0\.0\.1:\d+)", log.read_text())[1]
+        server.terminate()
+
+
+def test_a_registry_has_the_images_under_the_digests_that_the_overlays_name(images, registry, tmp_path):
+    make_images(tmp_path, "--push", f"{registry}/team")
+    overlay = yaml.safe_load((tmp_path / "overlays" / "self-signed" / "kustomization.yaml").read_text())
+    for program, image in zip(PROGRAMS, overlay["images"]):
+        assert image["newName"] == f"{registry}/team/signalbox-{program}"
+        asked = urllib.request.Request(f"http://{registry}/v2/team/signalbox-{program}/manifests/{image['digest']}",
+                                       headers={"Accept": "application/vnd.oci.image.manifest.v1+json"})
+        with urllib.request.urlopen(asked) as answer:
+            assert json.load(answer) == manifest_of(images, program)[1]
 
 
 @pytest.fixture(scope="module")
