@@ -35,8 +35,8 @@ def status_of(jobs=1, ready=0, failed=0, suspended=0, restarts=0):
         {"name": "node", "ready": ready, "active": jobs - failed - suspended, "failed": failed, "succeeded": 0, "suspended": suspended}]}}
 
 
-# As JobSet's controller writes it while the Pods run. 30 s after a JobSet without such counts has come the reconciler asks events why
-# there are no Jobs, says so in the condition Stalled, and asks again every minute.
+# As JobSet's controller writes it while the Pods run. 30 s after a JobSet without such counts has come the reconciler lists the events of
+# the namespace to say why there are no Jobs, and stores the condition Stalled.
 RUNNING = status_of(ready=1)
 # Jobs exist, and no Pod is active: a suspension is complete at once.
 WITHOUT_PODS = status_of(suspended=1)

@@ -15,55 +15,67 @@ namespace {
 
 constexpr std::chrono::seconds start_lasts{30};
 // A Job waits for up to six minutes before it makes a Pod that has failed anew, and for Pods that end.
-constexpr std::chrono::minutes pods_without_event{10};
+constexpr std::chrono::minutes pods_unexplained{10};
 constexpr std::chrono::minutes wait_lasts{5};
-constexpr std::chrono::minutes text_lasts{1};
-// The longest pause of the Job controller between two attempts to create a Pod.
-constexpr std::chrono::minutes pause_of_jobs{6};
+// Between two looks at a text.
+constexpr std::chrono::minutes shortest_pause{1};
 constexpr std::chrono::minutes longest_pause{30};
-// Events have whole seconds, of another clock.
-constexpr std::chrono::seconds clock_tolerance{2};
+// Until Warnings that another reconcile is reading are there.
+constexpr std::chrono::seconds reading_lasts{5};
 constexpr std::chrono::minutes second_warning{5};
 // The API server forgets events after an hour.
 constexpr std::chrono::minutes warned_again{30};
+constexpr std::chrono::hours never{24 * 365 * 100};
 
 struct Cause {
     std::string_view reason = {};
+    std::string message = {};       // unless a Warning says more
     std::chrono::seconds lasts{0};  // from its beginning to the report
-    std::string message = {};
-    bool is_of_start = false;                    // the message is the newest event's text, if there is one
-    std::chrono::seconds without_event = lasts;  // the same limit while no event gives the reason
-    bool warns = true;                           // report_error() sends no events about it
-    bool begins = false;                         // starts now, even if the same cause was present before
+    // Of a cause that Warnings may explain: the same limit while none does.
+    std::optional<std::chrono::seconds> unexplained = {};
     bool is_of_counts = false;  // found in the counts of the JobSet, which may be cached ones
+    bool begins = false;        // starts now, even if the same cause was present before
+    bool warns = true;          // report_error() sends no events about it
 };
-
-// The limit without an event of a cause that only an event shows.
-constexpr std::chrono::hours never{24 * 365 * 100};
 
 struct Verdict {
     std::optional<Cause> cause = {};
     bool is_known = true;  // false: keep the stored state
 };
 
+Cause missing_jobs(std::chrono::seconds lasts, std::chrono::seconds unexplained) {
+    return {.reason = api::reason::jobs_not_created,
+            .message = "JobSet has created no Jobs, and no event was found that says why",
+            .lasts = lasts,
+            .unexplained = unexplained,
+            .is_of_counts = true};
+}
+
+Cause missing_pods(const api::JobSet& job_set) {
+    const bool are_suspended =
+        std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(),
+                    [&](const auto& each) { return each.name == job_set.lacks_pods && each.suspended > 0; });
+    return {.reason = api::reason::pods_not_created,
+            .message = "job " + job_set.lacks_pods + ": its " +
+                       (are_suspended ? "Jobs are still suspended" : "Pods are not there") +
+                       ", and no event was found that says why",
+            .lasts = start_lasts,
+            .unexplained = pods_unexplained,
+            .is_of_counts = true};
+}
+
 // Returns the cause if JobSet or its Jobs cannot create the Jobs or Pods that are due.
 std::optional<Cause> missing_start(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || job_set->suspend || observed.job->suspend || job_set->meta.deletion) return std::nullopt;
-    if (job_set->replicated_jobs.empty())
-        return Cause{.reason = api::reason::jobs_not_created, .lasts = start_lasts, .is_of_start = true};
-    if (!job_set->lacks_pods.empty())
-        return Cause{.reason = api::reason::pods_not_created,
-                     .lasts = start_lasts,
-                     .is_of_start = true,
-                     .without_event = pods_without_event};
+    if (job_set->replicated_jobs.empty()) return missing_jobs(start_lasts, start_lasts);
+    if (!job_set->lacks_pods.empty()) return missing_pods(*job_set);
     // The counts are older than what JobSet tries now, if it cannot create the next Jobs.
-    if (job_set->waits_for_others)
-        return Cause{.reason = api::reason::jobs_not_created,
-                     .lasts = wait_lasts,
-                     .is_of_start = true,
-                     .without_event = never,
-                     .begins = jobs_status(observed) != observed.job->jobs_status};
+    if (job_set->waits_for_others) {
+        Cause cause = missing_jobs(wait_lasts, never);
+        cause.begins = jobs_status(observed) != observed.job->jobs_status;
+        return cause;
+    }
     return std::nullopt;
 }
 
@@ -74,9 +86,9 @@ std::optional<Cause> missing_suspension(const Observed& observed) {
     for (const api::JobStatus& each : job_set->replicated_jobs)
         if (each.active > 0)
             return Cause{.reason = api::reason::waiting_for_pods,
-                         .lasts = wait_lasts,
                          .message = "The JobSet is suspended, and Pods of its job " + each.name +
                                     " still run: the JobSet controller has not suspended its Jobs",
+                         .lasts = wait_lasts,
                          .is_of_counts = true};
     return std::nullopt;
 }
@@ -101,83 +113,94 @@ Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, 
     }
     if (const auto* waiting = std::get_if<Waiting>(&outcome.result))
         return {.cause = Cause{.reason = api::reason::waiting_for_pods,
-                               .lasts = wait_lasts,
-                               .message = describe(*waiting)}};
+                               .message = describe(*waiting),
+                               .lasts = wait_lasts}};
     if (const auto* waiting = std::get_if<WaitingForClaim>(&outcome.result))
         return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
-                               .lasts = wait_lasts,
-                               .message = describe(*waiting)}};
+                               .message = describe(*waiting),
+                               .lasts = wait_lasts}};
     if (const auto* replaced = std::get_if<JobsReplaced>(&outcome.result); replaced && !replaced->any_removed)
         return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
-                               .lasts = wait_lasts,
-                               .message = describe(*replaced)}};
+                               .message = describe(*replaced),
+                               .lasts = wait_lasts}};
     if (!std::holds_alternative<Done>(outcome.result) || !run.build) return {};
     if (run.job_set == JobSetAction::wait_until_gone)
         return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
-                               .lasts = wait_lasts,
-                               .message = std::string(job_set_being_deleted)}};
+                               .message = std::string(job_set_being_deleted),
+                               .lasts = wait_lasts}};
     // A new JobSet may cause no watch event, so its timer starts with this write.
-    if (run.job_set == JobSetAction::create && outcome.job_set_written && !observed.job->suspend)
-        return {.cause = Cause{.reason = api::reason::jobs_not_created,
-                               .lasts = start_lasts,
-                               .is_of_start = true,
-                               .begins = true}};
+    if (run.job_set == JobSetAction::create && outcome.job_set_written && !observed.job->suspend) {
+        Cause cause = missing_jobs(start_lasts, start_lasts);
+        cause.begins = true;
+        return {.cause = std::move(cause)};
+    }
     if (run.job_set == JobSetAction::leave)
         return {.cause = observed.job->suspend ? missing_suspension(observed) : missing_start(observed)};
     return {};
 }
 
-const api::Condition* stated(const Observed& observed, const Cause& cause) {
-    if (cause.begins) return nullptr;
+// A cause that a reconcile has found, and what earlier ones have said of it.
+struct Found {
+    Cause cause;
+    const api::Condition* said = nullptr;  // the stored condition, if it has this reason
+    Stall stall = {};
+};
+
+Found with_history(const Observed& observed, Cause cause, api::Time now) {
+    Found found = {.cause = std::move(cause)};
+    found.stall = {.reason = found.cause.reason, .since = now};
+    if (found.cause.begins) return found;
     const api::Condition* stored = api::find_condition(observed.job->conditions, api::condition::stalled);
-    return stored && stored->reason == cause.reason ? stored : nullptr;
-}
-
-Stall stall_of(const Observed& observed, const Cause& cause, api::Time now) {
+    if (stored && stored->reason == found.cause.reason) found.said = stored;
     const auto& before = observed.retry_state.stall;
-    if (before && before->reason == cause.reason && !cause.begins) return *before;
-    return {.reason = cause.reason, .since = now};
+    if (before && before->reason == found.cause.reason) found.stall = *before;
+    return found;
 }
 
-bool has_lasted(const Stall& stall, const Cause& cause, api::Time now) {
-    return now - stall.since >= cause.lasts;
+std::optional<Found> find(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                          api::Time now) {
+    const auto* run = std::get_if<Run>(&decision);
+    auto cause = run ? after(*run, observed, outcome, now).cause : std::nullopt;
+    if (!cause) return std::nullopt;
+    return with_history(observed, std::move(*cause), now);
 }
 
-// Returns how long a text stands before the events are read again. A list of events costs the API server a
-// walk over those of the namespace, so what lasts for hours is looked at less often.
-std::chrono::seconds between_looks(const Stall& stall, const Cause& cause) {
-    const auto lasted = stall.looked.value_or(stall.since) - stall.since;
-    if (cause.without_event == never)
-        return std::clamp<std::chrono::seconds>(lasted / 2, wait_lasts, longest_pause);
-    return std::clamp<std::chrono::seconds>(lasted / 10, text_lasts, longest_pause);
+// Returns when the text is to be determined: once the cause has lasted, when it is said without a Warning,
+// and then less and less often. So neither a list that differs each time nor a job that stalls for days
+// writes a status all the time.
+api::Time next_look(const Cause& cause, const Stall& stall, bool is_said) {
+    if (!stall.looked) return is_said ? stall.since : stall.since + cause.lasts;
+    const auto pause =
+        std::clamp<std::chrono::seconds>((*stall.looked - stall.since) / 2, shortest_pause, longest_pause);
+    const api::Time again = *stall.looked + pause;
+    return is_said ? again : std::min(again, stall.since + cause.unexplained.value_or(cause.lasts));
 }
 
-// Returns whether this reconcile determines the text on a live view: for events once a minute, and for every
-// cause before its first report, since caches may be old.
-bool looks(const Observed& observed, const Stall& stall, const Cause& cause, api::Time now) {
-    const bool is_stated = stated(observed, cause);
-    if (!is_stated && !has_lasted(stall, cause, now)) return false;
-    const bool reports_first = !is_stated && now - stall.since >= cause.without_event;
-    return reports_first || !stall.looked || now >= *stall.looked + between_looks(stall, cause);
+bool looks(const Found& found, api::Time now) {
+    return now >= next_look(found.cause, found.stall, found.said != nullptr);
 }
 
-// That events cannot be read says nothing of Jobs that only events tell of.
-bool has_event(const Outcome& outcome, const Cause& cause) {
-    if (!outcome.start_events || outcome.start_events->empty()) return false;
-    return cause.without_event != never || !outcome.start_events->starts_with(events_unread);
+bool lacks_warnings(const Found& found, const Outcome& outcome, api::Time now) {
+    return found.cause.unexplained && !outcome.explanation && looks(found, now);
 }
 
-std::string text_of(const Cause& cause, const Observed& observed, const std::string& events) {
-    if (!cause.is_of_start) return cause.message;
-    if (cause.reason == api::reason::jobs_not_created)
-        return events.empty() ? "the JobSet controller says nothing" : events;
-    const api::JobSet& job_set = *own_job_set(observed);
-    const bool are_suspended =
-        std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(),
-                    [&](const auto& each) { return each.name == job_set.lacks_pods && each.suspended > 0; });
-    const char* const unexplained = are_suspended ? "its Jobs are still suspended, and no event says why"
-                                                  : "no event says why its Pods are not there";
-    return events.empty() ? "job " + job_set.lacks_pods + ": " + unexplained : events;
+bool is_explained(const Outcome& outcome) { return outcome.explanation && !outcome.explanation->empty(); }
+
+// Returns whether a cause that is not said yet has lasted.
+bool is_due(const Found& found, const Outcome& outcome, api::Time now) {
+    const auto unexplained = found.cause.unexplained.value_or(found.cause.lasts);
+    return now - found.stall.since >= (is_explained(outcome) ? found.cause.lasts : unexplained);
+}
+
+// A Warning expires while its cause lasts, so its text stays.
+std::string text_of(const Found& found, const Outcome& outcome, bool takes) {
+    if (takes && is_explained(outcome)) return *outcome.explanation;
+    const bool is_new = takes && !found.cause.unexplained;
+    return found.said && !is_new ? found.said->message : found.cause.message;
+}
+
+void requeue_at(Conclusion& conclusion, api::Time at, api::Time now) {
+    conclusion.requeue_after = sooner(conclusion.requeue_after, time_until(at, now));
 }
 
 void take_back(Conclusion& conclusion) {
@@ -211,7 +234,7 @@ void warn(Conclusion& conclusion, Stall& stall, const Cause& cause, std::string_
         conclusion.events.push_back(warning_event(cause.reason, text));
         conclusion.events.back().needs_status = true;
     }
-    conclusion.requeue_after = sooner(conclusion.requeue_after, time_until(*next_warning(stall), now));
+    requeue_at(conclusion, *next_warning(stall), now);
 }
 
 }  // namespace
@@ -235,85 +258,44 @@ std::optional<StallReason> stall_reason_of(const api::TrainJob& job) {
     return std::nullopt;
 }
 
-api::Time events_since(const Observed& observed, api::Time now) {
-    const api::JobSet* job_set = own_job_set(observed);
-    const api::Time start = start_of_run(observed);
-    const auto& stall = observed.retry_state.stall;
-    // A JobSet without Jobs has met nothing else since its start.
-    if (!job_set || job_set->replicated_jobs.empty()) return start;
-    // An event of an earlier lack of Pods says nothing of this one.
-    if (!job_set->lacks_pods.empty()) {
-        const bool is_known = stall && stall->reason == api::reason::pods_not_created;
-        return std::max(start, (is_known ? stall->since : now) - pause_of_jobs);
-    }
-    // If JobSet had created the Jobs later, the counts would have changed.
-    const bool is_known = stall && stall->reason == api::reason::jobs_not_created;
-    return is_known ? std::max(start, stall->since + clock_tolerance) : now;
-}
-
-namespace {
-
-// Returns the cause that this reconcile has found with the JobSet.
-std::optional<Cause> found_cause(const Observed& observed, const Decision& decision, const Outcome& outcome,
-                                 api::Time now) {
-    const auto* run = std::get_if<Run>(&decision);
-    if (!run || !own_job_set(observed)) return std::nullopt;
-    return after(*run, observed, outcome, now).cause;
-}
-
-}  // namespace
-
-bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now) {
-    const auto cause = found_cause(observed, decision, outcome, now);
-    return cause && cause->is_of_start && looks(observed, stall_of(observed, *cause, now), *cause, now);
+bool wants_warnings(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                    api::Time now) {
+    const auto found = find(observed, decision, outcome, now);
+    return found && lacks_warnings(*found, outcome, now);
 }
 
 bool wants_live_view(const Observed& observed, const Decision& decision, const Outcome& outcome,
                      api::Time now) {
-    const auto cause = found_cause(observed, decision, outcome, now);
-    return cause && cause->is_of_counts && !stated(observed, *cause) &&
-           has_lasted(stall_of(observed, *cause, now), *cause, now);
+    if (observed.is_live) return false;
+    const auto found = find(observed, decision, outcome, now);
+    return found && found->cause.is_of_counts && !found->said && !lacks_warnings(*found, outcome, now) &&
+           is_due(*found, outcome, now);
 }
 
 namespace {
 
 // Reports a cause that this reconcile has found. Returns whether `Stalled` has it.
-bool report_cause(Conclusion& conclusion, const Observed& observed, const Cause& cause,
-                  const Outcome& outcome, api::Time now) {
-    const api::Condition* said = stated(observed, cause);
-    Stall stall = stall_of(observed, cause, now);
-    const bool takes = looks(observed, stall, cause, now) && (!cause.is_of_start || outcome.start_events);
+bool report_cause(Conclusion& conclusion, const Observed& observed, Found& found, const Outcome& outcome,
+                  api::Time now) {
+    const Cause& cause = found.cause;
+    Stall& stall = found.stall;
+    if (lacks_warnings(found, outcome, now)) {
+        requeue_at(conclusion, now + reading_lasts, now);
+        return found.said;
+    }
+    const bool takes = looks(found, now);
     if (takes) stall.looked = now;
-    if (!said && now - stall.since < (has_event(outcome, cause) ? cause.lasts : cause.without_event)) {
-        const api::Time reported =
-            stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
-        const auto pause = between_looks(stall, cause);
-        const api::Time looked = stall.looked                    ? *stall.looked + pause
-                                 : has_lasted(stall, cause, now) ? std::min(reported, now + pause)
-                                                                 : reported;
-        conclusion.requeue_after =
-            sooner(conclusion.requeue_after, time_until(std::min(reported, looked), now));
-        conclusion.retry_state.stall = stall;
+    const bool is_certain = !cause.is_of_counts || observed.is_live;
+    if (!found.said && !(is_certain && is_due(found, outcome, now))) {
+        requeue_at(conclusion, next_look(cause, stall, false), now);
         return false;
     }
+    std::string text = text_of(found, outcome, takes);
     // The process that stored the condition has sent its event.
-    if (said && !stall.warned) stall.warned = now;
-    // An event expires while its cause lasts. "Events cannot be read" replaces no event's text.
-    const auto is_unread = [](const std::string& text) { return text.find(events_unread) != text.npos; };
-    const bool was_unread = said && is_unread(said->message);
-    const bool says_more = has_event(outcome, cause) && (!said || !is_unread(*outcome.start_events));
-    const bool adds = takes && (!cause.is_of_start || says_more || was_unread);
-    std::string text =
-        said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
+    if (found.said && !stall.warned) stall.warned = now;
     if (cause.warns) warn(conclusion, stall, cause, text, now);
-    if (cause.is_of_start) {
-        const auto pause = between_looks(stall, cause);
-        const bool is_due_later = stall.looked && *stall.looked + pause > now;
-        conclusion.requeue_after =
-            sooner(conclusion.requeue_after, is_due_later ? time_until(*stall.looked + pause, now) : pause);
-    }
+    if (cause.unexplained) requeue_at(conclusion, next_look(cause, stall, true), now);
     state(conclusion, observed, cause.reason, std::move(text), now);
-    conclusion.retry_state.stall = stall;
     return true;
 }
 
@@ -352,7 +334,12 @@ void report_stall(Conclusion& conclusion, const Observed& observed, const Decisi
         conclusion.retry_state.stall = observed.retry_state.stall;
         return;
     }
-    if (verdict.cause && report_cause(conclusion, observed, *verdict.cause, outcome, now)) return;
+    if (verdict.cause) {
+        Found found = with_history(observed, *verdict.cause, now);
+        const bool is_said = report_cause(conclusion, observed, found, outcome, now);
+        conclusion.retry_state.stall = found.stall;
+        if (is_said) return;
+    }
     if (report_no_progress(conclusion, observed, now)) return;
     report_resumed_progress(conclusion, observed);
     take_back(conclusion);

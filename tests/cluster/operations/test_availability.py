@@ -114,20 +114,27 @@ def test_a_missing_permission_is_named_and_not_fatal(plane, rest, start):
     assert len(logged(reconciler, MISSING_PERMISSION)) == 1
 
 
-def test_a_job_whose_job_set_no_controller_takes_up_says_so_and_that_events_cannot_be_read(plane, rest, start):
+def test_a_job_whose_job_set_no_controller_takes_up_says_so_whether_or_not_events_can_be_read(plane, rest, start):
     def said():
         return conditions(rest.get("trainjobs", "unheard")).get("Stalled", {}).get("message", "")
+    unexplained = "JobSet has created no Jobs, and no event was found that says why"
     first = start()
     wait_for("the lease", lambda: first.leads())
     with without_permission(plane, "list", "events"):
         rest.create(train_job("unheard"))
-        wait_for("what is missing", lambda: "the events about it cannot be read: " in said() and "cannot list" in said(), timeout=60)
+        wait_for("the stall", lambda: said() == unexplained, timeout=60)
+        assert [(line["verb"], line["resource"]) for line in logged(first, MISSING_PERMISSION)] == [("list", "events")]
         stalled = conditions(rest.get("trainjobs", "unheard"))["Stalled"]
         assert stalled["reason"] == "JobsNotCreated"
         wait_for("the gauge", lambda: first.metric("signalbox_train_jobs_stalled", 'reason="JobsNotCreated"') == 1)
         assert first.stop() == []
+    rest.request("POST", f"/api/v1/namespaces/{rest.namespace}/events", {
+        "metadata": {"name": "unheard.refused"}, "type": "Warning", "reason": "ServiceCreationFailed", "message": "exceeded quota",
+        "lastTimestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "involvedObject": {"kind": "JobSet", "namespace": rest.namespace, "name": "unheard",
+                           "uid": rest.get("jobsets", "unheard")["metadata"]["uid"]}})
     start()
-    wait_for("the missing controller", lambda: said() == "the JobSet controller says nothing")
+    wait_for("the event", lambda: said() == "exceeded quota")
     assert conditions(rest.get("trainjobs", "unheard"))["Stalled"]["lastTransitionTime"] == stalled["lastTransitionTime"]
     # Its controller takes it up.
     rest.patch("jobsets", "unheard", {"status": {"replicatedJobsStatus": [

@@ -273,7 +273,7 @@ TEST_CASE("of several causes of a stall the first gives the reason", "[progress]
     look(story, due + 10min);
     CHECK(story.says().ends_with("Stalled=True/ProgressDeadlineExceeded"));
     story.now = start + due + 10s + 10min;
-    story.reconcile({.start_events = ""});
+    story.reconcile({.explanation = ""});
     CHECK(story.says().ends_with("Stalled=True/PodsNotCreated"));
     story.observed.job_set->lacks_pods.clear();
     look(story, due + 22min);

@@ -53,13 +53,21 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::look_up_availabilit
     co_return std::nullopt;
 }
 
+// Returns what the Warnings of the namespace say of the JobSet; nullopt if they are not there yet.
+kube::Task<std::optional<std::string>> Reconciler::look_for_explanation(const View& view) {
+    const auto warnings = co_await warnings_->read(view.observed.job->meta.ns, now_().now);
+    if (!warnings) co_return std::nullopt;
+    co_return lifecycle::explanation(view.observed, *warnings, now_().now);
+}
+
 kube::Task<ReconcileResult> Reconciler::reconcile(api::ObjectKey key, lifecycle::RetryState retry_state,
                                                   std::size_t allowed) {
     MeteredReads server(server_, allowed, now_);
     const auto now = [&server] { return server.time(); };
     Reconciler metered(server, cache_, events_, log_, now, options_, build_context_, progress_);
     metered.reads_ = reads_;
-    metered.start_events_ = start_events_;
+    metered.warnings_ = warnings_;
+    warnings_->forget_old(now_().now);
     WrittenVersions written;
     ReconcileResult report;
     try {
@@ -123,17 +131,11 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
         outcome.availability_unread = availability_unread;
         if (!look_live && has_conditions(decision))
             outcome.plugin_conditions = plugin_conditions(view, build_context_.pipeline);
-        if (!look_live && view.live != lifecycle::Live::all &&
-            lifecycle::wants_live_view(view.observed, decision, outcome, now_().now)) {
+        if (!look_live && lifecycle::wants_warnings(view.observed, decision, outcome, now_().now))
+            outcome.explanation = co_await look_for_explanation(view);
+        if (!look_live && lifecycle::wants_live_view(view.observed, decision, outcome, now_().now)) {
             look_live = true;
             needed = lifecycle::Live::all;
-        }
-        if (!look_live && lifecycle::wants_events(view.observed, decision, outcome, now_().now)) {
-            look_live = view.live != lifecycle::Live::all;
-            needed = lifecycle::Live::all;
-            if (!look_live) {
-                outcome.start_events = co_await start_events_.newest(server_, view, now_().now);
-            }
         }
         if (look_live) {
             const auto failed = co_await read_live_view(view, key, needed, may_change_job_set(decision));

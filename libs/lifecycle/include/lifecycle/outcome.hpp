@@ -93,9 +93,9 @@ struct Outcome {
         result = {};
     std::optional<ReadFailed> policy_unread = {};        ///< the policy that the job began with, or the TTL
     std::optional<ReadFailed> availability_unread = {};  ///< what progress deadlines depend on
-    /// The text of the newest event about the start of the JobSet, where wants_events(); "" if no event says
-    /// why it does not start.
-    std::optional<std::string> start_events = {};
+    /// explanation() of the Warnings of the namespace, where wants_warnings(). Empty: they are still being
+    /// read, for another job.
+    std::optional<std::string> explanation = {};
     /// The run policy of the runtime that the job is built from, once its snapshot is stored.
     std::optional<api::RunPolicy> run_policy = {};
     std::string runtime_digest = {};                     ///< of the same runtime

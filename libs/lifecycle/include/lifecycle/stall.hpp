@@ -20,20 +20,14 @@ std::string_view name_of(StallReason reason);
 /// these.
 std::optional<StallReason> stall_reason_of(const api::TrainJob& job);
 
-/// Returns whether to read the events about the JobSet now, on a live view: it has not started for so long
-/// that `Stalled` says so, and its events may say why. Once a minute at first, or every 5 min if one of its
-/// jobs waits for others, and every 30 min in the end.
-bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now);
+/// Returns whether this reconcile needs Outcome::explanation: the JobSet has not started, or not gone on, for
+/// so long that `Stalled` may say so. True at first once that has lasted for 30 s (5 min of a job that waits
+/// for others), and then at most once a minute, in the end every 30 min.
+bool wants_warnings(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                    api::Time now);
 
-/// Returns whether `Stalled` is to be set by counts of the JobSet alone, which therefore have to be live
-/// ones.
+/// Returns whether `Stalled` is to be set by counts of the JobSet, which have to be live ones and are not.
 bool wants_live_view(const Observed& observed, const Decision& decision, const Outcome& outcome,
                      api::Time now);
-
-/// The beginning of Outcome::start_events if the events could not be read.
-inline constexpr std::string_view events_unread = "the events about it cannot be read: ";
-
-/// Returns since when an event can say why the JobSet does not start, or go on, now.
-api::Time events_since(const Observed& observed, api::Time now);
 
 }  // namespace lifecycle

@@ -64,13 +64,16 @@ bool has_fields(const Json& object, const std::string& selector) {
     for (std::size_t at = 0; at < decoded.size();) {
         const auto end = std::min(decoded.find(',', at), decoded.size());
         const auto equals = decoded.find('=', at);
+        const bool differs = decoded[equals - 1] == '!';
+        const auto path_end = differs ? equals - 1 : equals;
         const Json* value = &object;
-        for (std::size_t step = at; step < equals;) {
-            const auto dot = std::min(decoded.find('.', step), equals);
+        for (std::size_t step = at; step < path_end;) {
+            const auto dot = std::min(decoded.find('.', step), path_end);
             value = &(*value)[decoded.substr(step, dot - step)];
             step = dot + 1;
         }
-        if (value->as_string() != decoded.substr(equals + 1, end - equals - 1)) return false;
+        const bool is_equal = value->as_string() == decoded.substr(equals + 1, end - equals - 1);
+        if (is_equal == differs) return false;
         at = end + 1;
     }
     return true;

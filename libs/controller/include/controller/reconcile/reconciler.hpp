@@ -6,8 +6,8 @@
 
 #include "controller/cache/cache.hpp"
 #include "controller/reconcile/coalesced_reads.hpp"
+#include "controller/reconcile/namespace_warnings.hpp"
 #include "controller/reconcile/progress_settings.hpp"
-#include "controller/reconcile/start_events.hpp"
 #include "controller/reconcile/writer.hpp"
 #include "kube/client/server_clock.hpp"
 #include "kube/manager/event_recorder.hpp"
@@ -60,6 +60,7 @@ private:
     kube::Task<ReconcileResult> reconcile_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
                                                  WrittenVersions& written);
     kube::Task<std::optional<lifecycle::ReadFailed>> look_up_availability(View& view);
+    kube::Task<std::optional<std::string>> look_for_explanation(const View& view);
     kube::Task<std::optional<api::Error>> read_live_view(View& view, const api::ObjectKey& key,
                                                          lifecycle::Live needed, bool for_change);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
@@ -83,7 +84,7 @@ private:
     BuildContext build_context_;
     ProgressSettings progress_;
     CoalescedReads reads_ = CoalescedReads();
-    StartEvents start_events_ = StartEvents(server_);
+    std::shared_ptr<NamespaceWarnings> warnings_ = std::make_shared<NamespaceWarnings>(server_);
 };
 
 }  // namespace controller
