@@ -26,10 +26,9 @@ inline constexpr std::size_t largest_token_review = 64 * 1024;
 /// Tasks of which the reviews of one thread run one at a time. A review with a turn of `large_objects` or
 /// `lists` may wait for one of `expensive`, and not the other way around. Thread rule: one thread.
 struct ReviewTurns {
-    net::Semaphore expensive{1};  ///< to parse and to validate, without waiting for anything else
-    net::Semaphore large_objects{
-        1};                   ///< to look up for a large review, or to hold a larger object than usual
-    net::Semaphore lists{1};  ///< to list TrainJobs
+    net::Semaphore expensive{1};      ///< to parse and to validate, without waiting for anything else
+    net::Semaphore large_objects{1};  ///< to look up for a large review, or to hold more than a usual object
+    net::Semaphore lists{1};          ///< to list TrainJobs
 };
 
 /// A turn, or none yet.
