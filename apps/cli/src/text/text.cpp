@@ -44,25 +44,26 @@ bool is_plain(std::string_view text) {
 // append something for it.
 template <class Passes>
 void append_escaped(std::string& out, std::string_view text, Passes passes) {
-    std::size_t command = api::find_ci_command(text);
-    if (command == std::string_view::npos && is_plain(text)) {
+    // Returns how much of the text is left where the next command begins; 0: there is none.
+    const auto next_command = [&text] {
+        const std::size_t found = api::find_ci_command(text);
+        return found == std::string_view::npos ? 0 : text.size() - found;
+    };
+    std::size_t command = next_command();
+    if (command == 0 && is_plain(text)) {
         out += text;
         return;
     }
-    const char* at = text.data() + command;
     while (!text.empty()) {
+        if (text.size() < command) command = next_command();
         if (passes(text)) continue;
         const std::string_view before = text;
         const char32_t c = api::take_character(text);
         const std::string_view bytes = before.substr(0, before.size() - text.size());
-        const bool commands = command != std::string_view::npos && bytes.data() == at;
-        if (commands || is_unsafe(c))
+        if (before.size() == command || is_unsafe(c))
             out += escape_of(c, bytes);
         else
             out += bytes;
-        if (!commands) continue;
-        command = api::find_ci_command(text);
-        at = text.data() + command;
     }
 }
 
