@@ -14,6 +14,7 @@ namespace {
 struct Read {
     net::HttpResponse response = {};
     bool failed = false;
+    bool has_header = false;
     bool complete = false;
     std::size_t most_waiting = 0;  // bytes that the parser did not take yet
 };
@@ -33,6 +34,7 @@ Read read_pieces(std::string_view stream, Pieces pieces, bool without_body) {
             read.most_waiting = std::max(read.most_waiting, waiting.size());
     }
     read.failed = parser.failed();
+    read.has_header = !read.failed && parser.header_done();
     read.complete = !read.failed && (parser.done() || parser.feed_eof());
     return read;
 }
@@ -51,6 +53,8 @@ void run(const std::uint8_t* data, std::size_t size) {
     MUST_HOLD(one.response.body.size() <= stream.size());
     // A broken line of a header that has no end yet is found at once, or only with its end.
     if (one.failed || other.failed) return;
+    MUST_HOLD(one.has_header == other.has_header);
+    if (!one.has_header) return;
     MUST_HOLD(one.response.status == other.response.status);
     MUST_HOLD(one.response.headers == other.response.headers);
     MUST_HOLD(one.response.body == other.response.body);

@@ -196,7 +196,12 @@ Json SchemaValues::integer(const Json& schema) {
     const bool small = schema["format"].as_string() == "int32";
     using Small = std::numeric_limits<std::int32_t>;
     using Large = std::numeric_limits<std::int64_t>;
-    const std::int64_t low = schema["minimum"].int_or(small ? Small::min() : Large::min());
+    const bool is_positive = std::any_of(
+        schema["x-kubernetes-validations"].items().begin(), schema["x-kubernetes-validations"].items().end(),
+        [](const Json& rule) { return rule["rule"].as_string() == "self >= 1"; });
+    const std::int64_t low = schema["minimum"].int_or(is_positive ? 1
+                                                      : small     ? std::int64_t{Small::min()}
+                                                                  : Large::min());
     const std::int64_t high = schema["maximum"].int_or(small ? Small::max() : Large::max());
     const std::int64_t values[] = {0, 1, 2, 3, 8, 29500, -1, low, high};
     return std::clamp(values[maybe(90) ? below(6) : below(std::size(values))], low, high);

@@ -66,7 +66,8 @@ private:
     net::Task<int> call() {
         const std::size_t number = ends.size();
         ends.push_back(std::make_unique<net::Wakeup>(loop.executor()));
-        co_await ends[number]->wait();
+        const bool notified = co_await ends[number]->wait();
+        if (!notified) throw boost::system::system_error(asio::error::operation_aborted);
         if (fails) throw std::runtime_error("failed");
         co_return static_cast<int>(number);
     }

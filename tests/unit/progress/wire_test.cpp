@@ -74,7 +74,7 @@ TEST_CASE("the answer to an invalid report has all errors", "[wire]") {
 }
 
 TEST_CASE("an accepted report is returned as it was read", "[wire]") {
-    const auto read = decode_report(R"({"TRAINERSTATUS": {"progressPercentage": 5, "x": 1,
+    const auto read = decode_report(R"({"trainerStatus": {"progressPercentage": 5, "x": 1,
                                        "lastUpdatedTime": "2026-08-21T12:11:12.5+02:00"}, "y": 2})");
     const auto response = acceptance(*read);
     CHECK(response.status == 200);
