@@ -114,11 +114,9 @@ private:
         const auto close = [&] {
             if (line.next == flight) line.next = std::make_shared<Flight>();
         };
-        while (!flight->result) {
-            if (flight->is_running || line.running >= state->at_once) {
-                co_await line.changed.async_wait(asio::as_tuple(asio::use_awaitable));
-                continue;
-            }
+        while (!flight->result && (flight->is_running || line.running >= state->at_once))
+            co_await line.changed.async_wait(asio::as_tuple(asio::use_awaitable));
+        if (!flight->result) {
             const Running running(line, *flight);
             if (state->share == Share::not_begun) close();
             Value result = co_await std::move(call);
