@@ -210,7 +210,7 @@ class Signalbox:
             before = self.reconciler.metric("signalbox_reconciles_total")
             time.sleep(1)
             return before and before == self.reconciler.metric("signalbox_reconciles_total")
-        wait_for("the reconciler to be idle", quiet)
+        wait_for("the reconciler to be idle", quiet, timeout=120)
 
     def writes(self):
         """Returns the number of POSTs, PATCHes and DELETEs of this reconciler process. They include its events, and the creation of

@@ -159,7 +159,7 @@ def thirty_jobs_pass_through_quota_for_five(queue):
             running = [pod for pod in team.rest.list("pods") if pod["status"].get("phase") in ("Pending", "Running")]
             most = max(most, len(running))
             return {job["metadata"]["name"] for job in team.rest.list("trainjobs") if "Complete" in true_conditions(job)} == names
-        wait_for("all to end", all_done)
+        wait_for("all to end", all_done, timeout=240)
         assert most <= 5, f"{most} Pods at once"
         wait_for("Kueue to mark them finished", lambda: all("Finished" in true_conditions(each) for each in team.rest.list("workloads")))
         assert [name for name, uids in team.seen.job_sets(*names).items() if len(uids) > 1] == []

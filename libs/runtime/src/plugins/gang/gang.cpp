@@ -199,7 +199,7 @@ std::string missing_of(const std::string& job, const std::vector<api::JobStatus>
 
 void add_gang_condition(const ConditionsContext& context, std::vector<api::Condition>& conditions) {
     const api::JobSet* const job_set = context.job_set;
-    if (!job_set || job_set->finished || job_set->replicated_jobs.empty()) return;
+    if (!job_set || job_set->finished || context.job.suspend || job_set->replicated_jobs.empty()) return;
     const Json& spec = context.runtime["spec"]["template"]["spec"];
     const auto pod_sets = count_pods(spec, context.plugins, context.job.spec["trainer"]["numNodes"].as_int());
     std::string missing;
