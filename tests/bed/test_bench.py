@@ -179,7 +179,8 @@ def test_a_profile_is_read_with_the_names_of_its_functions():
 
 def test_a_phase_has_the_reconciles_of_each_job():
     span = Span(1, collections.Counter(), collections.Counter(), collections.Counter())
-    phases = {name: Phase(1, 0, span, 0, 0, 0, count) for name, count in (("drain", 30), ("finish", None))}
+    phase = Phase(seconds=1, busy=0, span=span, cpu=0, anonymous=0, resident=0, peak=0, reconciles=None)
+    phases = {"drain": phase._replace(reconciles=30), "finish": phase}
     life = Life(jobs=10, started=(0, 0), idle=0, phases=phases, alone={}, background=span, seconds_to_ready=None)
     assert (life.reconciles("drain"), life.reconciles("finish")) == (3, None)
 
