@@ -8,8 +8,8 @@
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"
 #include "controller/reconcile/observe.hpp"
-#include "explain/findings.hpp"
 #include "explain/progress.hpp"
+#include "job/findings.hpp"
 #include "runtime/plugin.hpp"
 
 namespace cli {

@@ -1,5 +1,5 @@
 #pragma once
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 #include "kube/client/api_server.hpp"
 
 namespace cli {

@@ -1,10 +1,10 @@
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 
 #include "api/names.hpp"
 #include "explain/differences.hpp"
-#include "explain/findings.hpp"
 #include "explain/policy_refusals.hpp"
 #include "explain/progress.hpp"
+#include "job/findings.hpp"
 #include "lifecycle/state.hpp"
 #include "list/rows.hpp"
 

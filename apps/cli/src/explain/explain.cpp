@@ -2,7 +2,7 @@
 
 #include "cluster/session.hpp"
 #include "explain/collect.hpp"
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 #include "text/terminal.hpp"
 
 namespace cli {

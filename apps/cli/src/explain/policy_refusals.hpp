@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 
 namespace cli {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 #include "lifecycle/observed.hpp"
 
 namespace cli {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "explain/findings.hpp"
+#include "job/findings.hpp"
 
 namespace cli {
 namespace {

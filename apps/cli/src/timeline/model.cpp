@@ -5,7 +5,7 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
-#include "explain/findings.hpp"
+#include "job/findings.hpp"
 #include "job/job_state.hpp"
 #include "text/duration.hpp"
 

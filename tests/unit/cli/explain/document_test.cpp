@@ -1,5 +1,5 @@
 // Queues in `kubectl trainjob explain`, and its document for programs.
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 
 #include <catch2/catch.hpp>
 

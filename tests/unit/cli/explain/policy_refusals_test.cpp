@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 #include "related_objects.hpp"
 
 namespace cli {

@@ -1,6 +1,6 @@
 #pragma once
 // A TrainJob and its related objects, for tests of `kubectl trainjob explain`.
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 
 namespace cli {
 

@@ -1,4 +1,4 @@
-#include "explain/report.hpp"
+#include "explain/model.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,10 +10,10 @@
 #include "api/names.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "explain/differences.hpp"
-#include "explain/findings.hpp"
 #include "explain/policy_refusals.hpp"
 #include "explain/progress.hpp"
 #include "job/brief.hpp"
+#include "job/findings.hpp"
 #include "lifecycle/conditions.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/observed.hpp"

@@ -1,4 +1,4 @@
-#include "explain/findings.hpp"
+#include "job/findings.hpp"
 
 #include <algorithm>
 #include <map>
