@@ -4,9 +4,9 @@
 #include "explain/differences.hpp"
 #include "explain/policy_refusals.hpp"
 #include "explain/progress.hpp"
+#include "job/brief.hpp"
 #include "job/findings.hpp"
 #include "lifecycle/state.hpp"
-#include "list/rows.hpp"
 
 namespace cli {
 namespace {

@@ -93,6 +93,14 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* run
     if (const auto left = lifecycle::time_to_live(job, ttl, *brief.end)) brief.expires = *brief.end + *left;
 }
 
+void set_time(Json& row, const char* name, const std::optional<api::Time>& time) {
+    if (time) row[name] = api::format_time(*time);
+}
+
+void set_text(Json& row, const char* name, const std::string& text) {
+    if (!text.empty()) row[name] = text;
+}
+
 }  // namespace
 
 RuntimeSummary runtime_summary(const Json& runtime) {
@@ -189,6 +197,29 @@ Brief brief_of(Json train_job, const Runtimes& runtimes) {
 void set_ready_nodes(Brief& brief, std::int64_t ready) {
     brief.nodes.ready = std::clamp<std::int64_t>(ready, 0, brief.nodes.wanted);
     if (ready > 0 && brief.waits_for_pods) brief.state = job_state_of(PodsRun::yes);
+}
+
+Json list_row(const Brief& job) {
+    Json row = Json::object({{"namespace", job.key.ns},
+                             {"name", job.key.name},
+                             {"uid", job.uid},
+                             {"state", job.state.word},
+                             {"created", api::format_time(job.created)},
+                             {"gpus", job.gpus},
+                             {"nodes", Json::object({{"wanted", job.nodes.wanted}})},
+                             {"runtime", Json::object({{"kind", job.runtime_kind}, {"name", job.runtime}})}});
+    if (job.nodes.ready) row["nodes"]["ready"] = *job.nodes.ready;
+    if (job.progress.percent) row["progress"]["percent"] = *job.progress.percent;
+    if (job.progress.remaining) row["progress"]["remainingSeconds"] = *job.progress.remaining;
+    if (job.progress.reported) row["progress"]["reported"] = api::format_time(*job.progress.reported);
+    if (job.progress.advanced) row["progress"]["advanced"] = api::format_time(*job.progress.advanced);
+    set_text(row, "reason", job.reason);
+    set_text(row, "message", job.message);
+    set_text(row, "queue", job.queue);
+    set_time(row, "ended", job.end);
+    set_time(row, "deadline", job.deadline);
+    set_time(row, "expires", job.expires);
+    return row;
 }
 
 }  // namespace cli

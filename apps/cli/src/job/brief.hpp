@@ -86,6 +86,10 @@ Brief brief_of(api::Json train_job, const Runtimes& runtimes);
 /// Sets the number of ready nodes from the Jobs of a `needs_jobs` TrainJob.
 void set_ready_nodes(Brief& brief, std::int64_t ready);
 
+/// Returns the fields that docs/kubectl-trainjob.md lists, with points in time rather than durations: it
+/// stays equal as long as the TrainJob does.
+api::Json list_row(const Brief& job);
+
 /// Returns the most relevant condition for a TrainJob's state, and its time; nullptr if it has none. A
 /// resumed job runs since its resume.
 const api::Condition* telling_condition(const api::TrainJob& job);

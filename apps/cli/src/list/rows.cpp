@@ -67,14 +67,6 @@ const Column columns[] = {
     {"MESSAGE", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.message}; }, true},
 };
 
-void set_time(Json& row, const char* name, const std::optional<api::Time>& time) {
-    if (time) row[name] = api::format_time(*time);
-}
-
-void set_text(Json& row, const char* name, const std::string& text) {
-    if (!text.empty()) row[name] = text;
-}
-
 }  // namespace
 
 Text list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style) {
@@ -95,29 +87,6 @@ Text list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& st
             add(column.title, [&](const Brief& job) { return column.cell(job, now, style.terminal); });
     return table(heading, std::move(rows), style.terminal.colours, style.wide ? 0 : style.terminal.columns,
                  style.heading);
-}
-
-Json list_row(const Brief& job) {
-    Json row = Json::object({{"namespace", job.key.ns},
-                             {"name", job.key.name},
-                             {"uid", job.uid},
-                             {"state", job.state.word},
-                             {"created", api::format_time(job.created)},
-                             {"gpus", job.gpus},
-                             {"nodes", Json::object({{"wanted", job.nodes.wanted}})},
-                             {"runtime", Json::object({{"kind", job.runtime_kind}, {"name", job.runtime}})}});
-    if (job.nodes.ready) row["nodes"]["ready"] = *job.nodes.ready;
-    if (job.progress.percent) row["progress"]["percent"] = *job.progress.percent;
-    if (job.progress.remaining) row["progress"]["remainingSeconds"] = *job.progress.remaining;
-    if (job.progress.reported) row["progress"]["reported"] = api::format_time(*job.progress.reported);
-    if (job.progress.advanced) row["progress"]["advanced"] = api::format_time(*job.progress.advanced);
-    set_text(row, "reason", job.reason);
-    set_text(row, "message", job.message);
-    set_text(row, "queue", job.queue);
-    set_time(row, "ended", job.end);
-    set_time(row, "deadline", job.deadline);
-    set_time(row, "expires", job.expires);
-    return row;
 }
 
 Json list_document(std::span<const Brief> jobs) {

@@ -17,11 +17,7 @@ struct TableStyle {
 /// Returns a table. On a terminal, columns without any value are left out, and lines end at its width.
 Text list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style);
 
-/// Returns the fields that docs/kubectl-trainjob.md lists, with points in time rather than durations: it
-/// stays equal as long as the TrainJob does.
-api::Json list_row(const Brief& job);
-
-/// Returns `{"items": [...]}` of such rows.
+/// Returns `{"items": [...]}` with a list_row() for each.
 api::Json list_document(std::span<const Brief> jobs);
 
 /// Returns "trainjob.trainer.kubeflow.org/NAME" in lines, as kubectl does.
