@@ -1,12 +1,5 @@
+#include "api/condition.hpp"
 #include "explain/model.hpp"
-
-#include "api/names.hpp"
-#include "explain/differences.hpp"
-#include "explain/policy_refusals.hpp"
-#include "explain/progress.hpp"
-#include "job/brief.hpp"
-#include "job/findings.hpp"
-#include "lifecycle/state.hpp"
 
 namespace cli {
 namespace {
@@ -21,10 +14,10 @@ Json condition_row(const api::Condition& condition) {
                          {"since", api::format_time(condition.last_transition)}});
 }
 
-Json pod_row(const Json& pod, api::Time now) {
-    Json row = Json::object({{"name", pod["metadata"]["name"]}, {"phase", phase_of(pod)}});
-    if (const Json& node = pod["spec"]["nodeName"]; !node.empty()) row["node"] = node;
-    if (const std::string problem = problem_of(pod, now); !problem.empty()) row["problem"] = problem;
+Json pod_row(const PodPart& pod) {
+    Json row = Json::object({{"name", pod.name}, {"phase", pod.phase}});
+    if (!pod.node.empty()) row["node"] = pod.node;
+    if (!pod.problem.empty()) row["problem"] = pod.problem;
     return row;
 }
 
@@ -37,30 +30,24 @@ Json event_row(const EventLine& event) {
                          {"warning", event.warning}});
 }
 
+std::string_view to_string(PolicyRefusal::By by) {
+    using By = PolicyRefusal::By;
+    switch (by) {
+        case By::webhook: return "webhook";
+        case By::unreachable_webhook: return "unreachableWebhook";
+        case By::quota: return "quota";
+        case By::admission_policy: return "validatingAdmissionPolicy";
+        case By::pod_security: return "podSecurity";
+        case By::limit_range: return "limitRange";
+    }
+    return "?";
+}
+
 Json refusal_row(const PolicyRefusal& refusal) {
     Json row = Json::object(
         {{"object", refusal.object}, {"by", to_string(refusal.by)}, {"message", refusal.message}});
     if (!refusal.name.empty()) row["name"] = refusal.name;
     return row;
-}
-
-// The present runtime counts, as in lists.
-Runtimes live_runtime(const RelatedObjects& seen, const api::TrainJob& job) {
-    if (!seen.runtime.found.is_object()) return {};
-    const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
-    return {{{namespaced ? job.meta.ns : "", job.runtime_ref.name}, runtime_summary(seen.runtime.found)}};
-}
-
-// Counts the existing training Pods that are ready.
-std::int64_t ready_pods(const std::vector<Json>& pods) {
-    std::int64_t count = 0;
-    for (const Json& pod : pods) {
-        const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
-        const std::string_view job =
-            pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"].as_string();
-        count += api::is_true(conditions, "Ready") && !job.ends_with("-initializer") ? 1 : 0;
-    }
-    return count;
 }
 
 Json progress_deadline_row(const ProgressDeadline& deadline) {
@@ -77,46 +64,39 @@ void note_unread(Json& document, const char* what, const std::string& why) {
 
 }  // namespace
 
-Json explain_document(const RelatedObjects& seen, api::Time now) {
-    const api::TrainJob job = api::parse_train_job(seen.job);
-    Brief brief = brief_of(seen.job, live_runtime(seen, job));
-    if (brief.needs_jobs && !seen.pods.is_unread()) set_ready_nodes(brief, ready_pods(seen.pods.found));
-    Json document = list_row(brief);
-    document["state"] = activity_of(job, pods_run(seen.pods)).word;
-    if (const api::Condition* condition = telling_condition(job)) {
+Json document_of(const Explanation& explanation) {
+    Json document = list_row(explanation.brief);
+    if (const auto& condition = explanation.state.telling) {
         document["message"] = condition->message;
         document["since"] = api::format_time(condition->last_transition);
     }
-    if (const std::string problem = lease_problem(seen, now); !problem.empty()) document["lease"] = problem;
+    if (const std::string& problem = explanation.lease.problem; !problem.empty()) document["lease"] = problem;
     document["conditions"] = Json::array();
-    for (const api::Condition& each : job.conditions) document["conditions"].push_back(condition_row(each));
-    if (const Json& metrics = seen.job["status"]["trainerStatus"]["metrics"]; metrics.is_array())
+    for (const api::Condition& each : explanation.state.conditions)
+        document["conditions"].push_back(condition_row(each));
+    if (const Json& metrics = explanation.progress.metrics; metrics.is_array())
         document["progress"]["metrics"] = metrics;
-    if (const auto deadline = progress_deadline_of(seen, job, now))
+    if (const auto& deadline = explanation.progress.deadline)
         document["progressDeadline"] = progress_deadline_row(*deadline);
-    if (const auto restarts = seen.job_set.found["status"]["restarts"].as_int())
-        document["restarts"] = *restarts;
-    if (!queue_of(job, seen.job_set.found).empty() && !brief.ended && !seen.workload.is_unread())
-        document["queueStanding"] = queue_state(seen.workload.found).text;
-    for (const PolicyRefusal& each : policy_refusals(seen)) document["refused"].push_back(refusal_row(each));
+    if (const auto restarts = explanation.job_set.found.restarts) document["restarts"] = *restarts;
+    const QueuePart& queue = explanation.queue;
+    if (!queue.name.empty() && !queue.state.is_unread()) document["queueStanding"] = queue.state.found.text;
+    for (const PolicyRefusal& each : explanation.refusals) document["refused"].push_back(refusal_row(each));
     document["pods"] = Json::array();
-    for (const Json& pod : seen.pods.found) document["pods"].push_back(pod_row(pod, now));
+    for (const PodPart& pod : explanation.pods.found) document["pods"].push_back(pod_row(pod));
     document["events"] = Json::array();
-    for (const EventLine& event : event_lines_of(seen.events.found))
-        document["events"].push_back(event_row(event));
-    const auto snapshot = runtime_of_snapshot(seen, job);
-    if (snapshot && snapshot->is_object() && seen.runtime.found.is_object())
-        for (const std::string& change : field_differences((*snapshot)["spec"], seen.runtime.found["spec"]))
-            document["runtime"]["changes"].push_back(change);
-    note_unread(document, "runtime", seen.runtime.unread);
-    note_unread(document, "snapshot", seen.snapshot.unread);
-    note_unread(document, "jobSet", seen.job_set.unread);
-    note_unread(document, "workload", seen.workload.unread);
-    note_unread(document, "pods", seen.pods.unread);
-    note_unread(document, "events", seen.events.unread);
+    for (const EventLine& event : explanation.events.found) document["events"].push_back(event_row(event));
+    for (const std::string& change : explanation.runtime.changes)
+        document["runtime"]["changes"].push_back(change);
+    note_unread(document, "runtime", explanation.runtime.exists.unread);
+    note_unread(document, "snapshot", explanation.runtime.snapshot_unread);
+    note_unread(document, "jobSet", explanation.job_set.unread);
+    note_unread(document, "workload", queue.state.unread);
+    note_unread(document, "pods", explanation.pods.unread);
+    note_unread(document, "events", explanation.events.unread);
     // The role `view` may not read leases. If the job progresses, the lease does not matter.
-    if (lifecycle::state_of(job) == lifecycle::State::pending)
-        note_unread(document, "lease", seen.lease.unread);
+    if (explanation.state.state == lifecycle::State::pending)
+        note_unread(document, "lease", explanation.lease.exists.unread);
     return document;
 }
 

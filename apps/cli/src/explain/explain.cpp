@@ -9,9 +9,9 @@ namespace cli {
 namespace {
 
 // Changes when an object changes; the times on a screen always change.
-std::string version_of(const RelatedObjects& seen, api::Time now) {
+std::string version_of(const RelatedObjects& seen, const Explanation& explanation) {
     // The lease itself changes every few seconds.
-    std::string versions(lease_problem(seen, now).empty() ? "" : "no leader ");
+    std::string versions(explanation.lease.problem.empty() ? "" : "no leader ");
     const auto note = [&](const api::Json& object) {
         versions.append(object["metadata"]["resourceVersion"].as_string()).append(" ");
     };
@@ -35,10 +35,11 @@ public:
     /// Returns false if the output cannot be written.
     bool print(const RelatedObjects& seen, api::Time now) {
         const Terminal shown = terminal();
-        std::string version = version_of(seen, now);
+        const Explanation explanation = explanation_of(seen, now);
+        std::string version = version_of(seen, explanation);
         if (!shown.is_terminal && version == version_) return true;
         const bool first = std::exchange(version_, std::move(version)).empty();
-        const Text text = explain(seen, now, shown);
+        const Text text = draw_text(explanation, shown);
         if (shown.is_terminal && watch_) return cli::print(frame(text, shown, first));
         return cli::print((first ? Text() : Text::line("")) + text);
     }
@@ -55,7 +56,7 @@ kube::Async<Output> show(Session& session, api::ObjectKey key, const ExplainSett
     for (bool again = false;; again = true) {
         const auto seen = co_await collect(session.server, key, settings.lease);
         if (seen && settings.format != ExplainFormat::text) {
-            const api::Json document = explain_document(*seen, session.now());
+            const api::Json document = document_of(explanation_of(*seen, session.now()));
             const bool is_json = settings.format == ExplainFormat::json;
             Output output = {.out = is_json ? Text::json(document) : Text::yaml(document)};
             co_return std::move(output);

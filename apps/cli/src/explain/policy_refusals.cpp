@@ -139,29 +139,4 @@ std::vector<PolicyRefusal> policy_refusals(const RelatedObjects& seen) {
     return std::move(found).take();
 }
 
-std::string_view to_string(By by) {
-    switch (by) {
-        case By::webhook: return "webhook";
-        case By::unreachable_webhook: return "unreachableWebhook";
-        case By::quota: return "quota";
-        case By::admission_policy: return "validatingAdmissionPolicy";
-        case By::pod_security: return "podSecurity";
-        case By::limit_range: return "limitRange";
-    }
-    return "?";
-}
-
-std::string text_of(const PolicyRefusal& refusal) {
-    std::string by;
-    switch (refusal.by) {
-        case By::webhook: by = "by the webhook " + refusal.name; break;
-        case By::unreachable_webhook: by = "because the webhook " + refusal.name + " does not answer"; break;
-        case By::quota: by = "by the ResourceQuota " + refusal.name; break;
-        case By::admission_policy: by = "by the ValidatingAdmissionPolicy " + refusal.name; break;
-        case By::pod_security: by = "by the namespace's PodSecurity level " + refusal.name; break;
-        case By::limit_range: by = "by a LimitRange"; break;
-    }
-    return refusal.object + ", " + by + (refusal.message.empty() ? "" : ": " + refusal.message);
-}
-
 }  // namespace cli

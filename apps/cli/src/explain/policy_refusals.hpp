@@ -1,9 +1,10 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "explain/model.hpp"
+#include "explain/objects.hpp"
 
 namespace cli {
 
@@ -24,11 +25,5 @@ std::optional<PolicyRefusal> parse_policy_refusal(std::string_view message);
 /// those in events of the JobSet and its Jobs after which no Pod was created. None for a TrainJob that has
 /// ended.
 std::vector<PolicyRefusal> policy_refusals(const RelatedObjects& seen);
-
-/// Returns "webhook", "unreachableWebhook", ...: the words of the document.
-std::string_view to_string(PolicyRefusal::By by);
-
-/// Returns "Pods of Job night-node-0, by the ResourceQuota few: requested: pods=1, used: pods=5".
-std::string text_of(const PolicyRefusal& refusal);
 
 }  // namespace cli

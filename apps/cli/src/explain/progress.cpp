@@ -8,22 +8,14 @@
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/state.hpp"
-#include "text/terminal.hpp"
 
 namespace cli {
 namespace {
 
 using api::Json;
-using std::chrono::seconds;
-
 using api::progress_action_annotation;
 using api::progress_seconds_annotation;
-constexpr std::size_t most_metrics = 8;
-constexpr std::size_t bar_columns = 20;
-
-std::string text_of(const Json& json) { return std::string(json.as_string()); }
-
-std::string ago(api::Time then, api::Time now) { return format_duration(since(then, now)) + " ago"; }
+using std::chrono::seconds;
 
 // The limit and the action, or why they count as none.
 ProgressDeadline wish_of(const api::ProgressAnnotations& wanted) {
@@ -63,57 +55,6 @@ void set_end(ProgressDeadline& deadline, const RelatedObjects& seen, api::Time a
     deadline.passes = base + seconds(deadline.seconds) + lifecycle::progress_grace;
 }
 
-Line deadline_line(const ProgressDeadline& deadline, api::Time now) {
-    std::string text = "progress deadline ";
-    if (deadline.seconds == 0) return {text + deadline.remark, Tone::held};
-    text += format_duration(seconds(deadline.seconds)) + ", then " + deadline.action + ": ";
-    if (!deadline.passes)
-        return {text + (deadline.armed ? "no verdict: " : "not armed: ") + deadline.remark, Tone::held};
-    const bool passed = *deadline.passes <= now;
-    text +=
-        passed ? "passed " + ago(*deadline.passes, now) : format_duration(*deadline.passes - now) + " left";
-    if (!deadline.remark.empty()) text += ", " + deadline.remark;
-    return {text, passed ? Tone::bad : Tone::plain};
-}
-
-Line summary_line(const Progress& progress, bool ended, api::Time now, const Terminal& terminal) {
-    std::string text;
-    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-    if (progress.percent) {
-        const double part = static_cast<double>(*progress.percent) / 100;
-        const std::string drawn =
-            terminal.is_terminal ? bar(0, part, bar_columns, terminal.glyphs) + " " : "";
-        add(drawn + std::to_string(*progress.percent) + "%");
-    }
-    const auto left = remaining_time(progress, now);
-    if (left && !ended) add(format_duration(*left) + " left");
-    const bool stale = !ended && now - *progress.reported > stale_report;
-    add((stale ? "nothing reported since " : "reported ") + ago(*progress.reported, now));
-    if (progress.advanced && !ended) add("last progress " + ago(*progress.advanced, now));
-    return {text, stale ? Tone::held : Tone::plain};
-}
-
-// The reported end beside the active deadline.
-std::optional<Line> end_line(const Progress& progress, const lifecycle::Observed& observed, api::Time now) {
-    const auto left = remaining_time(progress, now);
-    const auto deadline = lifecycle::deadline(observed);
-    if (!left || !deadline) return std::nullopt;
-    const api::Time end = now + *left;
-    if (end <= *deadline) return Line{"ends " + format_duration(*deadline - end) + " before its deadline"};
-    return Line{"ends " + format_duration(end - *deadline) + " after its deadline", Tone::bad};
-}
-
-std::optional<Line> metrics_line(const Json& metrics) {
-    std::string text;
-    std::size_t count = 0;
-    for (const Json& metric : metrics.items())
-        if (++count <= most_metrics)
-            text += (text.empty() ? "" : ", ") + text_of(metric["name"]) + " " + text_of(metric["value"]);
-    if (count == 0) return std::nullopt;
-    if (count > most_metrics) text += ", and " + std::to_string(count - most_metrics) + " more";
-    return Line{text};
-}
-
 }  // namespace
 
 bool has_progress_deadline(const Json& train_job) {
@@ -132,24 +73,6 @@ std::optional<ProgressDeadline> progress_deadline_of(const RelatedObjects& seen,
     deadline.armed = deadline.remark.empty();
     if (deadline.armed) set_end(deadline, seen, *progress.advanced, now);
     return deadline;
-}
-
-std::vector<Line> progress_lines(const RelatedObjects& seen, const lifecycle::Observed& observed,
-                                 api::Time now, const Terminal& terminal) {
-    std::vector<Line> lines;
-    const auto add = [&lines](std::optional<Line> line) {
-        if (line) lines.push_back(std::move(*line));
-    };
-    const Progress progress = progress_of(seen.job);
-    const bool ended = api::terminal_condition(*observed.job) != nullptr;
-    if (progress.reported) {
-        add(summary_line(progress, ended, now, terminal));
-        if (!ended) add(end_line(progress, observed, now));
-        add(metrics_line(seen.job["status"]["trainerStatus"]["metrics"]));
-    }
-    if (const auto deadline = progress_deadline_of(seen, *observed.job, now))
-        add(deadline_line(*deadline, now));
-    return lines;
 }
 
 }  // namespace cli

@@ -3,10 +3,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "explain/model.hpp"
-#include "lifecycle/observed.hpp"
+#include "api/json.hpp"
+#include "api/time.hpp"
+#include "api/train_job.hpp"
+#include "explain/objects.hpp"
 
 namespace cli {
 
@@ -29,16 +30,5 @@ bool has_progress_deadline(const api::Json& train_job);
 /// bad value count as none, with the reason in `remark` and 0 seconds.
 std::optional<ProgressDeadline> progress_deadline_of(const RelatedObjects& seen, const api::TrainJob& job,
                                                      api::Time now);
-
-struct Line {
-    std::string text = {};
-    Tone tone = Tone::plain;
-};
-
-/// Returns the lines about the progress for explain(): how far the training is, and for how long that has
-/// been so; its end beside the active deadline; eight metrics at most; the progress deadline. Empty if the
-/// training has not reported and has no progress deadline.
-std::vector<Line> progress_lines(const RelatedObjects& seen, const lifecycle::Observed& observed,
-                                 api::Time now, const Terminal& terminal);
 
 }  // namespace cli

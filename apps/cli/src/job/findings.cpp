@@ -153,11 +153,6 @@ std::vector<EventLine> event_lines_of(const std::vector<Json>& events) {
     return all;
 }
 
-std::string text_of(const EventLine& line) {
-    return line.object + "  " + line.reason + (line.count > 1 ? " (" + times(line.count) + ")" : "") + ": " +
-           line.message;
-}
-
 std::string queue_of(const api::TrainJob& job, const Json& job_set) {
     if (!job.queue.empty() || api::parse_meta(job_set).controller_uid != job.meta.uid) return job.queue;
     return text_of(job_set["metadata"]["labels"][api::queue_label]);

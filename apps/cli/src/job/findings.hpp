@@ -38,9 +38,6 @@ struct EventLine {
 /// Sorted by their last time.
 std::vector<EventLine> event_lines_of(const std::vector<api::Json>& events);
 
-/// Returns "Pod a  FailedMount (3 times): no volume".
-std::string text_of(const EventLine& line);
-
 /// Returns the queue of Kueue that the TrainJob is in, else that of its JobSet; empty if neither is in one.
 std::string queue_of(const api::TrainJob& job, const api::Json& job_set);
 

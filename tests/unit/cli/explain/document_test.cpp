@@ -37,7 +37,7 @@ TEST_CASE("a queued job has Kueue's reason for waiting", "[explain]") {
     for (const auto& [object, text] : rows) {
         seen.workload.found = object;
         CHECK(has(screen(seen), std::string("Queue     team: ") + text + "\n"));
-        CHECK(explain_document(seen, now)["queueStanding"].as_string() == text);
+        CHECK(document_of(seen)["queueStanding"].as_string() == text);
     }
     seen.workload = {.found = {}, .unread = "forbidden"};
     CHECK(has(screen(seen), "Queue     team; its Workload could not be read: forbidden\n"));
@@ -59,7 +59,7 @@ TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
         R"({"involvedObject": {"kind": "Pod", "name": "p"}, "type": "Warning", "reason": "R", "message": "m",
                                     "lastTimestamp": "2026-01-15T11:59:00Z"})")};
     seen.runtime.unread = "";
-    const std::string text = api::to_json(explain_document(seen, now));
+    const std::string text = api::to_json(document_of(seen));
     for (
         const char* part :
         {R"("state":"waits for its Pods")", R"("since":"2026-01-15T11:00:05Z")",
@@ -75,13 +75,13 @@ TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
     CHECK_FALSE(has(text, "unread"));
     CHECK_FALSE(has(text, "lease"));
     seen.lease.found = lease("11:54:50.000000", "a");
-    CHECK(explain_document(seen, now)["lease"] ==
+    CHECK(document_of(seen)["lease"] ==
           "no reconciler leads: kubeflow-system/trainer.kubeflow.org was renewed 5m 10s ago");
     seen.pods = {.found = {}, .unread = "forbidden"};
     seen.lease = {.found = {}, .unread = "forbidden"};
-    CHECK(has(api::to_json(explain_document(seen, now)), R"("unread":{"pods":"forbidden"})"));
+    CHECK(has(api::to_json(document_of(seen)), R"("unread":{"pods":"forbidden"})"));
     seen.job["status"] = Json::object();
-    CHECK(explain_document(seen, now)["unread"]["lease"] == "forbidden");
+    CHECK(document_of(seen)["unread"]["lease"] == "forbidden");
 }
 
 }  // namespace cli

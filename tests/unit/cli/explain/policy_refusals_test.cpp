@@ -68,14 +68,14 @@ TEST_CASE("the policy is read from the API server's words", "[explain]") {
 TEST_CASE("a refused object and its policy have a line of their own", "[explain]") {
     RelatedObjects seen = running();
     CHECK_FALSE(has(screen(seen), "Refused"));
-    CHECK_FALSE(explain_document(seen, now).contains("refused"));
+    CHECK_FALSE(document_of(seen).contains("refused"));
 
     seen.events.found = {warning("Job", "night-node-0", of_quota, "2026-01-15T11:59:00Z")};
     CHECK(
         has(screen(seen),
             "Refused   Pods of Job night-node-0, by the ResourceQuota few: requested: pods=1, used: pods=5, "
             "limited: pods=5\n"));
-    CHECK(explain_document(seen, now)["refused"] ==
+    CHECK(document_of(seen)["refused"] ==
           parsed(R"([{"object": "Pods of Job night-node-0", "by": "quota", "name": "few",
         "message": "requested: pods=1, used: pods=5, limited: pods=5"}])"));
 

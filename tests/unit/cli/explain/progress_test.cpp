@@ -59,7 +59,7 @@ TEST_CASE("the progress of an ended job has no times that are left", "[explain]"
     RelatedObjects seen = with_deadline("1800");
     seen.job["status"]["conditions"].push_back(condition("Complete", "True", "AllJobsCompleted"));
     CHECK(has(screen(seen), "Progress  40%, reported 5m ago\n          loss 0.3\nDeadline"));
-    CHECK(explain_document(seen, now)["progressDeadline"].is_null());
+    CHECK(document_of(seen)["progressDeadline"].is_null());
 }
 
 TEST_CASE("eight metrics are shown, without control characters", "[explain]") {
@@ -71,12 +71,12 @@ TEST_CASE("eight metrics are shown, without control characters", "[explain]") {
     const std::string text = screen(seen);
     CHECK(has(text, "          m0 \\x1b[2J, m1 \\x1b[2J,"));
     CHECK(has(text, "m7 \\x1b[2J, and 2 more\n"));
-    CHECK(explain_document(seen, now)["progress"]["metrics"].items().size() == 10);
+    CHECK(document_of(seen)["progress"]["metrics"].items().size() == 10);
 }
 
 TEST_CASE("a terminal gets a bar of the progress", "[explain]") {
     const Terminal terminal = {.is_terminal = true, .glyphs = Glyphs::ascii};
-    CHECK(has(explain(reporting(), now, terminal).str(), "Progress  ########............ 40%, 5m left"));
+    CHECK(has(screen(reporting(), terminal), "Progress  ########............ 40%, 5m left"));
 }
 
 TEST_CASE("the progress deadline is shown with what is left, or why it does not run", "[explain]") {
@@ -164,13 +164,13 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
 }
 
 TEST_CASE("the document has the time of progress and of its deadline", "[explain]") {
-    Json document = explain_document(with_deadline("3600"), now);
+    Json document = document_of(with_deadline("3600"));
     CHECK(document["progress"]["advanced"] == Json("2026-01-15T11:30:00Z"));
     CHECK(document["progressDeadline"] ==
           parsed(R"({"seconds": 3600, "action": "Warn", "armed": true, "passes": "2026-01-15T12:31:00Z"})"));
     RelatedObjects suspended = with_deadline("3600");
     suspended.job["spec"]["suspend"] = true;
-    document = explain_document(suspended, now);
+    document = document_of(suspended);
     CHECK(document["progressDeadline"] ==
           parsed(R"({"seconds": 3600, "action": "Warn", "armed": false, "remark": "the job is suspended"})"));
 }

@@ -64,7 +64,11 @@ inline Json condition(const char* type, const char* status, const char* reason, 
                          {"lastTransitionTime", "2026-01-15T11:30:00Z"}});
 }
 
-inline std::string screen(const RelatedObjects& seen) { return explain(seen, now, Terminal{}).str(); }
+inline std::string screen(const RelatedObjects& seen, const Terminal& terminal = {}) {
+    return draw_text(explanation_of(seen, now), terminal).str();
+}
+
+inline Json document_of(const RelatedObjects& seen) { return document_of(explanation_of(seen, now)); }
 
 inline bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
