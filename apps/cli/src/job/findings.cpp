@@ -77,14 +77,6 @@ std::string problem_of_deletion(const Json& pod, api::Time now) {
            text_of(pod["spec"]["nodeName"]) + " does not let go of it";
 }
 
-// For a series, its latest time.
-api::Time time_of(const Json& event) {
-    for (const Json* text : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
-                             &event["eventTime"], &event["metadata"]["creationTimestamp"]})
-        if (const auto time = api::parse_time(text->as_string())) return *time;
-    return {};
-}
-
 // Kueue's sentences may or may not end with a full stop.
 std::string with_message(std::string text, const api::Condition& condition) {
     return condition.message.empty() ? text : text + ": " + condition.message;
@@ -128,6 +120,13 @@ std::string problem_of(const Json& pod, api::Time now) {
     return "";
 }
 
+std::optional<api::Time> time_of_event(const Json& event) {
+    for (const Json* text : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
+                             &event["eventTime"], &event["metadata"]["creationTimestamp"]})
+        if (const auto time = api::parse_time(text->as_string())) return *time;
+    return std::nullopt;
+}
+
 std::vector<EventLine> event_lines_of(const std::vector<Json>& events) {
     std::map<std::tuple<std::string_view, std::string_view, std::string_view>, EventLine> folded;
     for (const Json& event : events) {
@@ -137,7 +136,7 @@ std::vector<EventLine> event_lines_of(const std::vector<Json>& events) {
         const bool first = each.count == 0;
         each.count +=
             std::max({event["series"]["count"].int_or(1), event["count"].int_or(1), std::int64_t(1)});
-        each.last = std::max(each.last, time_of(event));
+        each.last = std::max(each.last, time_of_event(event).value_or(api::Time()));
         each.warning = event["type"].as_string() == "Warning";
         if (!first) continue;
         const std::string_view name = event["involvedObject"]["name"].as_string();

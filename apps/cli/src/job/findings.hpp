@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ std::string times(std::int64_t count);
 /// Returns a Pod's problem in one line; "" if it has none: not scheduled, images, containers that end or
 /// restart, a node that does not release it.
 std::string problem_of(const api::Json& pod, api::Time now);
+
+/// Returns when an event happened; for a series, the latest time.
+std::optional<api::Time> time_of_event(const api::Json& event);
 
 /// Events with equal texts: equal events of many Pods count as one with a number.
 struct EventLine {

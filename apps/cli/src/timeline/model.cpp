@@ -25,13 +25,6 @@ Moment moment(const Json& text) {
     return time ? Moment(*time) : std::nullopt;
 }
 
-Moment time_of_event(const Json& event) {
-    for (const Json* text : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
-                             &event["eventTime"], &event["metadata"]["creationTimestamp"]})
-        if (const Moment time = moment(*text)) return time;
-    return std::nullopt;
-}
-
 // The times at which one Pod reached its stages; empty: not yet, or unknown.
 struct PodTimes {
     const Json* pod = nullptr;
