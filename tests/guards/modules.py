@@ -1,7 +1,8 @@
 """Checks the boundaries between the modules of docs/architecture.md that a search of the sources can find.
 
 Include paths already keep a library from including the ones above it. This finds what include paths cannot: system headers in the
-wrong place, clocks, logs, files or sockets in the pure libraries, and folders of a module that include each other.
+wrong place, clocks, logs, files or sockets in the pure libraries, folders of a module that include each other, and a command of the
+command line that includes another one.
 """
 
 import graphlib
@@ -27,6 +28,9 @@ RULES = [
     ("a stream to the terminal", r'std::(cout|cerr|clog)\b', ("libs/net/src", "apps", "tests", "bench")),
     ("a sleep", r'this_thread::sleep|\busleep\(|\bsleep\(\d', ()),
 ]
+
+# Of apps/cli/src; each other folder there is a command.
+SHARED_BY_COMMANDS = {"cluster", "command", "job", "text"}
 
 
 def offences():
@@ -86,8 +90,25 @@ def circles():
         yield f"folders include each other: {' <- '.join(found)}"
 
 
+def between_commands(sources):
+    """Yields includes of one command's folder by another. sources: {file below apps/cli/src: its text}."""
+    folders = {name.partition("/")[0] for name in sources if "/" in name} - SHARED_BY_COMMANDS
+    for name, text in sources.items():
+        for other in re.findall(r'^#include "([^"/]+)/', text, re.MULTILINE) if "/" in name else ():
+            if other in folders and not name.startswith(f"{other}/"):
+                yield f"apps/cli/src/{name}: commands share {', '.join(sorted(SHARED_BY_COMMANDS))}, and must not include {other}/"
+
+
+def commands():
+    planted = {"a/one.cpp": '#include "b/two.hpp"', "b/two.hpp": '#include "text/text.hpp"', "text/text.hpp": ""}
+    assert len([*between_commands(planted)]) == 1 and not [*between_commands(planted | {"a/one.cpp": ""})]
+    source = ROOT / "apps/cli/src"
+    yield from between_commands({path.relative_to(source).as_posix(): path.read_text(encoding="utf-8")
+                                 for path in sorted(source.glob("**/*.[ch]pp"))})
+
+
 def main():
-    found = [*offences(), *circles()]
+    found = [*offences(), *circles(), *commands()]
     print("\n".join(found) or "no boundary between modules is crossed")
     return 1 if found else 0
 
