@@ -42,8 +42,6 @@ private:
 };
 
 struct Readers {
-    explicit Readers(controller::ReadLimits limits = {}) : runtimes(limits) {}
-
     asio::io_context context = {};
     VirtualClock clock{context};
     SlowServer server{clock};
@@ -184,45 +182,4 @@ TEST_CASE("a caller that waits may be cut as well") {
     cut.emit(asio::cancellation_type::all);
     readers.clock.run_for(3s);
     CHECK(readers.answers == Answers{"first: 0", "second: 1", "fourth: 2"});
-}
-
-TEST_CASE("lists are shared by callers with the same target") {
-    Readers readers;
-    const auto list = [&](const std::string& reader_name, const std::string& target) {
-        const auto reader = [](Readers& self, std::string me, std::string what) -> kube::Task<> {
-            kube::Request request = {.target = std::move(what)};
-            const auto answer = co_await self.runtimes.read(self.server, std::move(request), {});
-            self.answers.push_back(me + ": " +
-                                   std::string((**answer)["metadata"]["resourceVersion"].as_string()));
-        };
-        asio::co_spawn(readers.context, reader(readers, reader_name, target), asio::detached);
-        readers.clock.run();
-    };
-    const std::string events = "/api/v1/namespaces/ns/events?fieldSelector=";
-    for (const char* reader_name : {"first", "second", "third", "fourth"}) list(reader_name, events + "one");
-    list("fifth", events + "another");
-    readers.clock.run_for(3s);
-    CHECK(readers.answers == Answers{"first: 0", "second: 1", "fifth: 2", "third: 3", "fourth: 3"});
-}
-
-TEST_CASE("no more requests are under way than allowed, whatever their targets are") {
-    Readers readers({.in_all = 2});
-    for (const char* reader_name : {"first", "second", "third", "fourth"})
-        readers.ask(reader_name, reader_name);
-    CHECK(readers.server.asked.size() == 2);
-    readers.clock.run_for(1s);
-    CHECK(readers.server.asked.size() == 4);
-    readers.clock.run_for(1s);
-    CHECK(readers.answers == Answers{"first: 0", "second: 1", "third: 2", "fourth: 3"});
-}
-
-TEST_CASE("that an answer is too large is shared by callers of equal room") {
-    Readers readers({.of_one_target = 1, .shares_too_large = true});
-    readers.ask("first");
-    readers.server.refuse = api::Error{.code = api::Errc::too_large, .message = "no room"};
-    readers.ask("second");
-    readers.ask("third");
-    readers.clock.run_for(2s);
-    CHECK(readers.answers == Answers{"first: 0", "second: no room", "third: no room"});
-    CHECK(readers.server.asked.size() == 2);
 }

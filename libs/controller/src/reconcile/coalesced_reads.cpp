@@ -14,6 +14,13 @@ kube::Async<std::optional<api::Json>> ask(kube::ApiServer& server, kube::Request
     co_return object.error();
 }
 
+kube::Async<CoalescedReads::Tree> send(kube::ApiServer& server, kube::Request request) {
+    auto object = co_await ask(server, std::move(request), managed_fields);
+    if (!object) co_return object.error();
+    if (!*object) co_return nullptr;
+    co_return std::make_shared<const api::Json>(std::move(**object));
+}
+
 }  // namespace
 
 kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
@@ -21,31 +28,18 @@ kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resour
     return ask(server, kube::get(resource, key), omit);
 }
 
-CoalescedReads::CoalescedReads(ReadLimits limits)
-    : requests_(net::Share::not_begun, limits.of_one_target,
-                [all = limits.shares_too_large](const api::Result<Tree>& answer) {
-                    return answer || answer.error().code != api::Errc::too_large || all;
-                }),
-      permits_(limits.in_all) {}
+// With one request at a time, an answer that never comes would delay every caller. Each caller has its own
+// room for an answer.
+CoalescedReads::CoalescedReads()
+    : requests_(net::Share::not_begun, 2, [](const api::Result<Tree>& answer) {
+          return answer || answer.error().code != api::Errc::too_large;
+      }) {}
 
 kube::Async<CoalescedReads::Tree> CoalescedReads::read(kube::ApiServer& server, kube::Resource resource,
                                                        api::ObjectKey key) {
-    return read(server, kube::get(resource, key), managed_fields);
-}
-
-kube::Async<CoalescedReads::Tree> CoalescedReads::read(kube::ApiServer& server, kube::Request request,
-                                                       api::JsonPaths omit) {
+    kube::Request request = kube::get(resource, key);
     std::string target = request.target;
-    return requests_.run(std::move(target), send(permits_, server, std::move(request), omit));
-}
-
-kube::Async<CoalescedReads::Tree> CoalescedReads::send(net::Semaphore permits, kube::ApiServer& server,
-                                                       kube::Request request, api::JsonPaths omit) {
-    const auto permit = co_await permits.take();
-    auto object = co_await ask(server, std::move(request), omit);
-    if (!object) co_return object.error();
-    if (!*object) co_return nullptr;
-    co_return std::make_shared<const api::Json>(std::move(**object));
+    return requests_.run(std::move(target), send(server, std::move(request)));
 }
 
 }  // namespace controller
