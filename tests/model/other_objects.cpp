@@ -197,7 +197,7 @@ std::vector<Scenario> other_objects() {
           {1s, make_runtime(gang(volcano))},
           {2s, make_job()},
           {45s, remove(volcano_pod_groups, the_job, "Background")}},
-         {std::string("+PodsReady ") + completed, completed},
+         {completed},
          {"JobsCreationFailed", "AllJobsCompleted", "JobsCreationSucceeded"},
          600s,
          has_gang("podgroups.scheduling.volcano.sh")},

@@ -96,8 +96,13 @@ void merge_plugin_conditions(std::vector<api::Condition>& conditions,
                              std::span<const api::Condition> contributed, std::int64_t generation,
                              api::Time now) {
     for (api::Condition condition : contributed) {
-        if (is_built_in(condition.type) || !is_valid_type(condition.type) ||
-            !is_valid_status(condition.status) || !is_valid_reason(condition.reason))
+        if (is_built_in(condition.type)) continue;
+        if (condition.status.empty()) {
+            std::erase_if(conditions, [&](const auto& old) { return old.type == condition.type; });
+            continue;
+        }
+        if (!is_valid_type(condition.type) || !is_valid_status(condition.status) ||
+            !is_valid_reason(condition.reason))
             continue;
         condition.last_transition = {};
         condition.observed_generation = generation;

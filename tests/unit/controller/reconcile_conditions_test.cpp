@@ -68,4 +68,32 @@ TEST_CASE("a gang says why it waits, until all of its Pods are ready", "[conditi
     CHECK(life.server.take_writes().size() == 1);  // with the counts
 }
 
+TEST_CASE("a gang says nothing of its Pods once the job has ended or is suspended", "[conditions]") {
+    Life life;
+    life.set_in_runtime("podGroupPolicy", api::parse_json(R"({"coscheduling": {}})").value());
+    life.reconcile();
+    life.count_in_job_set(R"([{"name": "node", "active": 1, "ready": 1}])");
+    life.reconcile();
+    CHECK(life.condition("GangReady") == "True/PodsReady");
+
+    SECTION("ended") {
+        life.finish_job_set();
+        life.reconcile();
+        CHECK(life.condition("Complete") == "True/AllJobsCompleted");
+    }
+    SECTION("ended while its runtime is not known") {
+        life.server.erase(cluster_training_runtimes, torch);
+        life.finish_job_set();
+        life.reconcile();
+        CHECK(life.condition("Complete") == "True/AllJobsCompleted");
+    }
+    SECTION("suspended") {
+        life.set_suspend(true);
+        life.reconcile();
+        life.reconcile();
+        CHECK(life.condition("Suspended").starts_with("True/"));
+    }
+    CHECK(life.condition("GangReady").empty());
+}
+
 }  // namespace controller

@@ -134,6 +134,9 @@ TEST_CASE("plugins may add conditions, but not ours", "[conditions]") {
     merge_plugin_conditions(conditions, contributed, 8, start + 2h);
     CHECK(conditions[1].last_transition == start + 1h);
     CHECK(conditions[1].observed_generation == 8);
+
+    merge_plugin_conditions(conditions, std::vector{of("Ready", ""), of("Created", "")}, 8, start + 3h);
+    CHECK(types(conditions) == "Created+ example.com/Ready-");
 }
 
 }  // namespace lifecycle

@@ -9,12 +9,15 @@ namespace {
 
 constexpr runtime::Policy reporter_policy = {.group = runtime::ml_policy_group, .member = "reporter"};
 
+constexpr std::string_view reported[] = {"Made"};
+
 // Reports whether there is a JobSet.
 class Reporter final : public runtime::Plugin {
 public:
     std::string_view name() const override { return "reporter"; }
     const runtime::Policy* policy() const override { return &reporter_policy; }
 
+    std::span<const std::string_view> condition_types() const override { return reported; }
     void add_conditions(const runtime::ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {
         conditions.push_back({.type = "Made",
@@ -43,6 +46,25 @@ TEST_CASE("plugins add conditions where the runtime has their policy", "[conditi
     CHECK(runtime::conditions_of_plugins(job, &job_set, runtime, pipeline)[0].status == "True");
     CHECK(runtime::conditions_of_plugins(job, &job_set, tree("{spec: {mlPolicy: {}}}"), pipeline).empty());
     CHECK(runtime::conditions_of_plugins(job, &job_set, Json(), pipeline).empty());
+}
+
+TEST_CASE("a condition that no plugin adds any more is to be removed, unless the runtime is not known",
+          "[conditions]") {
+    runtime::Pipeline pipeline;
+    pipeline.push_back(std::make_unique<Reporter>());
+    api::TrainJob job = api::parse_train_job(train_job());
+    job.conditions = {{.type = "Created", .status = "True"}, {.type = "Made", .status = "True"}};
+    const api::JobSet job_set;
+    const auto said = [&](const api::JobSet* seen, const Json& runtime) {
+        std::string text;
+        for (const auto& each : runtime::conditions_of_plugins(job, seen, runtime, pipeline))
+            text += each.type + "=" + each.status + " ";
+        return text;
+    };
+    CHECK(said(&job_set, tree("{spec: {mlPolicy: {reporter: {}}}}")) == "Made=True ");
+    CHECK(said(&job_set, tree("{spec: {mlPolicy: {}}}")) == "Made= ");
+    CHECK(said(&job_set, Json()).empty());
+    CHECK(said(nullptr, Json()) == "Made= ");
 }
 
 TEST_CASE("a gang is ready when all Pods of its members are", "[conditions]") {

@@ -30,9 +30,12 @@ bool has_conditions(const lifecycle::Decision& decision) {
            std::holds_alternative<lifecycle::Finish>(decision);
 }
 
-std::vector<api::Condition> plugin_conditions(const View& view, const runtime::Pipeline& pipeline) {
+std::vector<api::Condition> plugin_conditions(const View& view, const lifecycle::Decision& decision,
+                                              const runtime::Pipeline& pipeline) {
     static const api::Json unknown;
-    return runtime::conditions_of_plugins(*view.observed.job, lifecycle::own_job_set(view.observed),
+    const bool ends = std::holds_alternative<lifecycle::Finish>(decision);
+    return runtime::conditions_of_plugins(*view.observed.job,
+                                          ends ? nullptr : lifecycle::own_job_set(view.observed),
                                           view.runtime ? *view.runtime : unknown, pipeline);
 }
 
@@ -130,7 +133,7 @@ kube::Task<ReconcileResult> Reconciler::reconcile_to_end(api::ObjectKey key,
         if (!look_live) outcome.policy_unread = unreadable;
         outcome.availability_unread = availability_unread;
         if (!look_live && has_conditions(decision))
-            outcome.plugin_conditions = plugin_conditions(view, build_context_.pipeline);
+            outcome.plugin_conditions = plugin_conditions(view, decision, build_context_.pipeline);
         if (!look_live && lifecycle::wants_warnings(view.observed, decision, outcome, now_().now))
             outcome.explanation = co_await look_for_explanation(view);
         if (!look_live && lifecycle::wants_live_view(view.observed, decision, outcome, now_().now)) {

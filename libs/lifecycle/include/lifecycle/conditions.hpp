@@ -27,8 +27,8 @@ bool is_open(const api::Condition& condition);
 /// status and never goes back; a `last_transition` of zero means `now`. The message is cut to size.
 void set_condition(std::vector<api::Condition>& conditions, api::Condition condition, api::Time now);
 
-/// Merges the conditions of plugins. Leaves out built-in types, and conditions that the API server would
-/// refuse.
+/// Merges the conditions of plugins; removes those without a status. Leaves out built-in types, and
+/// conditions that the API server would refuse.
 void merge_plugin_conditions(std::vector<api::Condition>& conditions,
                              std::span<const api::Condition> contributed, std::int64_t generation,
                              api::Time now);

@@ -98,10 +98,11 @@ struct Outcome {
     std::optional<std::string> explanation = {};
     /// The run policy of the runtime that the job is built from, once its snapshot is stored.
     std::optional<api::RunPolicy> run_policy = {};
-    std::string runtime_digest = {};                     ///< of the same runtime
-    bool job_set_written = false;                        ///< created, changed or resumed by an apply
-    std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
-    std::vector<Event> events = {};                      ///< of the build; sent when the JobSet is written
+    std::string runtime_digest = {};  ///< of the same runtime
+    bool job_set_written = false;     ///< created, changed or resumed by an apply
+    std::vector<api::Condition> plugin_conditions =
+        {};                          ///< type, status, reason, message; no status: removed
+    std::vector<Event> events = {};  ///< of the build; sent when the JobSet is written
     /// Objects that are gone although the Pods of the JobSet have mounted them. They are not made anew beside
     /// running Pods.
     std::vector<std::string> lost = {};

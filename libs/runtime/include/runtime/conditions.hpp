@@ -12,13 +12,14 @@ namespace runtime {
 /// The inputs of a plugin's conditions.
 struct ConditionsContext {
     const api::TrainJob& job;
-    const api::JobSet* job_set = nullptr;  ///< the TrainJob's own; nullptr: there is none
+    const api::JobSet* job_set = nullptr;  ///< the TrainJob's own; nullptr: there is none, or the job ends
     const api::Json& runtime;              ///< as it is now; null if it is not known
     const ActivePlugins& plugins;          ///< that are on for the runtime
 };
 
-/// Returns type, status, reason and message of each. lifecycle::merge_plugin_conditions() ignores its own
-/// types. For the arguments see ConditionsContext.
+/// Returns type, status, reason and message of each. One without a status is to be removed: the TrainJob has
+/// it, and no plugin adds it any more. With a JobSet whose runtime is not known none is removed.
+/// lifecycle::merge_plugin_conditions() ignores its own types. For the arguments see ConditionsContext.
 std::vector<api::Condition> conditions_of_plugins(const api::TrainJob& job, const api::JobSet* job_set,
                                                   const api::Json& runtime,
                                                   const Pipeline& pipeline = default_pipeline());

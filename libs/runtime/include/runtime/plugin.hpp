@@ -120,8 +120,10 @@ public:
     /// Appends objects without the parts that all of them get (namespace, owner). Counts are final here.
     virtual api::Result<> build(const Inputs&, Info&, Built&) const { return {}; }
 
+    /// The types of all conditions that add_conditions() can add.
+    virtual std::span<const std::string_view> condition_types() const { return {}; }
     /// Adds conditions to the TrainJob's status, also while the JobSet runs: what follows from objects that
-    /// every reconcile has at hand. A condition that is no longer added stays unchanged.
+    /// every reconcile has at hand. A condition of condition_types() that no plugin adds is removed.
     virtual void add_conditions(const ConditionsContext&, std::vector<api::Condition>&) const {}
 
     /// Returns the label selector of further Pods that show why some of a TrainJob's Pods have no node;

@@ -16,6 +16,7 @@ constexpr Policy relay_policy = {
     .group = ml_policy_group, .member = "relay", .needs_host_names = true, .owned_kind = &relays};
 constexpr api::RuleId relay_rules[] = {api::RuleId("relay_class")};
 constexpr api::RuleId relay_warnings[] = {api::RuleId("relay_without_class")};
+constexpr std::string_view relay_conditions[] = {"RelayInUse"};
 
 class Relay final : public Plugin {
 public:
@@ -63,6 +64,7 @@ public:
     }
 
     // What the status says.
+    std::span<const std::string_view> condition_types() const override { return relay_conditions; }
     void add_conditions(const ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {
         const bool used = context.job_set && context.job_set->any_active();

@@ -82,6 +82,7 @@ public:
         return {};
     }
 
+    std::span<const std::string_view> condition_types() const override { return gang_conditions; }
     void add_conditions(const ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {
         add_gang_condition(context, conditions);

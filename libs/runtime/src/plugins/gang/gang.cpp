@@ -210,7 +210,7 @@ void add_gang_condition(const ConditionsContext& context, std::vector<api::Condi
     }
     const bool ready = missing.empty();
     conditions.push_back(
-        {.type = "GangReady",
+        {.type = std::string(gang_conditions[0]),
          .status = ready ? "True" : "False",
          .reason = ready ? "PodsReady" : "PodsNotReady",
          .message = ready ? "all Pods of the gang are ready or have succeeded"

@@ -65,9 +65,11 @@ api::Result<> check_only_gang_policy(const Info& info);
 /// followers need, too. The caller completes it.
 api::Result<api::Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups);
 
+inline constexpr std::string_view gang_conditions[] = {"GangReady"};
+
 /// Adds the condition `GangReady`, by the JobSet's counts of Jobs: whether all Pods of the members are ready,
-/// or which job's are not. None before there are counts, while the job is suspended, once the JobSet has
-/// ended, and for elastic members, which run without some of their Pods.
+/// or which job's are not. None before there are counts, while the job is suspended, once it has ended,
+/// and for elastic members, which run without some of their Pods.
 void add_gang_condition(const ConditionsContext& context, std::vector<api::Condition>& conditions);
 
 /// A gang scheduler that gives no Pod a node before all are there, and JobSet's exclusive topology, which
