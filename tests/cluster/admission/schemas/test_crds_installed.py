@@ -73,12 +73,12 @@ def test_columns(plane, rest, job):
 
 
 @pytest.mark.parametrize("field, words", [
-    ("trainjob.spec.activeDeadlineSeconds", "from its last resume"),
+    ("trainjob.spec.activeDeadlineSeconds", "since its creation or last resume"),
     ("trainjob.spec.trainer.env.value", "$(NAME) stands for an earlier variable"),
     ("trainjob.spec.runtimePatches.trainingRuntimeSpec.template.spec.replicatedJobs.template.spec.template.spec.resourceClaims",
      "Containers refer to them in resources.claims"),
     ("trainjob.status.conditions.observedGeneration", "of the TrainJob that this is about"),
-    ("clustertrainingruntime.spec.ttlSecondsAfterFinished", "It counts where runPolicy.ttlSecondsAfterFinished is unset"),
+    ("clustertrainingruntime.spec.ttlSecondsAfterFinished", "The same as runPolicy.ttlSecondsAfterFinished, where that is unset"),
     ("trainingruntime.spec.template.spec.ttlSecondsAfterFinished", "Forbidden; set spec.ttlSecondsAfterFinished of the runtime"),
     ("trainingruntime.spec.template.spec.replicatedJobs.template.spec.template.spec", "The trainer needs a container node"),
 ])
