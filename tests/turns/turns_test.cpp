@@ -29,12 +29,25 @@ namespace {
 
 using api::Json;
 
-constexpr double longest_turn = 250;  // ms
-
 double cpu_milliseconds() {
     timespec now = {};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// Returns how long a reading of an object of the largest size takes: the least of three, as the first one
+// pays for memory.
+double reading_milliseconds() {
+    Json object = plain_runtime();
+    fill(pod_spec_of(object["spec"]["template"]["spec"])["tolerations"], largest, toleration);
+    const std::string text = to_json(object);
+    double least = std::numeric_limits<double>::max();
+    for (int tries = 0; tries < 3; ++tries) {
+        const double began = cpu_milliseconds();
+        (void)api::parse_json(text).value();
+        least = std::min(least, cpu_milliseconds() - began);
+    }
+    return least;
 }
 
 // Returns memory of this process in MB: the resident size, or its peak since forget_peak().
@@ -311,30 +324,32 @@ double longest_turn_of_changes(int users, int changes) {
     return turns.longest;
 }
 
+// Returns the longest turn in milliseconds of a machine that reads an object of the largest size in 12 ms.
+// Another program on the same core makes both slower. The least of three tries.
+double on_a_quiet_machine(const std::function<double()>& longest_turn, double most) {
+    double least = std::numeric_limits<double>::max();
+    for (int tries = 0; tries < 3 && least >= most; ++tries) {
+        const double before = reading_milliseconds();
+        const double turn = longest_turn();
+        const double reading = (before + reading_milliseconds()) / 2;
+        std::cout << "reading " << reading << " ms, longest turn " << turn << " ms\n";
+        least = std::min(least, turn / reading * 12);
+    }
+    return least;
+}
+
 }  // namespace
 
 TEST_CASE("no number of TrainJobs that use a changed runtime keeps the event loop for more than 50 ms") {
-    double longest = longest_turn_of_changes(10'000, 64);
-    for (int tries = 1; tries < 3 && longest >= 50; ++tries)
-        longest = std::min(longest, longest_turn_of_changes(10'000, 64));
-    CHECK(longest < 50);
+    CHECK(on_a_quiet_machine([] { return longest_turn_of_changes(10'000, 64); }, 50) < 50);
 }
 
 TEST_CASE("no running JobSet keeps the event loop for more than 250 ms") {
-    double longest = longest_turn_of_running_job_set();
-    for (int tries = 1; tries < 3 && longest >= longest_turn; ++tries)
-        longest = std::min(longest, longest_turn_of_running_job_set());
-    CHECK(longest < longest_turn);
+    CHECK(on_a_quiet_machine(longest_turn_of_running_job_set, 250) < 250);
 }
 
 TEST_CASE("no object that etcd stores keeps the event loop for more than 250 ms") {
-    for (const Case& each : cases()) {
-        DYNAMIC_SECTION(each.name) {
-            // Other load on the machine leaves caches cold, which takes CPU time as well.
-            double longest = longest_turn_of(each);
-            for (int tries = 1; tries < 3 && longest >= longest_turn; ++tries)
-                longest = std::min(longest, longest_turn_of(each));
-            CHECK(longest < longest_turn);
+    for (const Case& each : cases()) DYNAMIC_SECTION(each.name) {
+            CHECK(on_a_quiet_machine([&] { return longest_turn_of(each); }, 250) < 250);
         }
-    }
 }
