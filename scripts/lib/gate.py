@@ -157,8 +157,8 @@ def gate(parts, tests, chosen, everything):
     if everything:
         parts.timed("clang-tidy", lambda: run("scripts/tidy", "--changed"))
     print(f"\n== {len(chosen)} of {len(tests)} tests", flush=True)
-    # More jobs than cores, because tests on a cluster mostly wait for it.
-    return ctest(parts, tests, chosen, os.cpu_count() + 1)
+    # Tests on a cluster wait for it, and a cluster keeps a core busy.
+    return ctest(parts, tests, chosen, os.cpu_count())
 
 
 def one_by_one(parts, tests, revision):

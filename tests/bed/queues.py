@@ -248,19 +248,22 @@ class Seen:
 
 class SideBySide:
     """Runs slow tests at the same time: calls tell(value) for each value of that parameter with which tests of the requesting file run.
-    result(value) waits until that call ends, and raises its exception. A context manager."""
+    result(value) waits until that call ends, and raises its exception. A context manager, within which the calls run."""
 
     def __init__(self, request, parameter, tell):
         values = dict.fromkeys(item.callspec.params[parameter] for item in request.session.items
                                if item.path == request.path and parameter in getattr(getattr(item, "callspec", None), "params", ()))
-        self._pool = concurrent.futures.ThreadPoolExecutor(len(values))
-        self._results = {value: self._pool.submit(tell, value) for value in values}
+        self._tell, self._values, self._results = tell, values, {}
+        self._within = contextlib.ExitStack()
 
     def result(self, value):
         return self._results[value].result()
 
     def __enter__(self):
+        self._within.enter_context(client.more_patience())
+        pool = self._within.enter_context(concurrent.futures.ThreadPoolExecutor(len(self._values)))
+        self._results = {value: pool.submit(self._tell, value) for value in self._values}
         return self
 
     def __exit__(self, *_):
-        self._pool.shutdown()
+        self._within.close()

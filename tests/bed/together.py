@@ -26,7 +26,6 @@ import rest as client
 from rest import Rest, wait_for
 
 AT_ONCE = 8
-PATIENCE = 3  # the tests share the cores
 _SECONDS = "seconds of its own run"  # a property of a marked test
 _GIVEN = {"signalbox", "admin", "rest", "kubectl", "tmp_path"}  # to each test its own, but for the first two
 
@@ -82,11 +81,10 @@ class _Group:
         self._signalbox = fixture("installed") if any("signalbox" in item.fixturenames for item in items) else None
         self._runtimes = _SharedRuntimes()
         self._of_session = {name: fixture(name) for item in items for name in _of_session(item)}
-        client.patience = PATIENCE
         try:
-            self.outcomes = self._outcomes(sorted(items, key=lambda item: not _mark(item).kwargs.get("first")))
+            with client.more_patience():
+                self.outcomes = self._outcomes(sorted(items, key=lambda item: not _mark(item).kwargs.get("first")))
         finally:
-            client.patience = 1
             # The tests that follow make cluster runtimes of the same names.
             for name in self._runtimes.names():
                 self._admin.delete("clustertrainingruntimes", name)
