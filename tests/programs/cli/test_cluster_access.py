@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import pty
+import resource
+import signal
 import socket
 import ssl
 import subprocess
@@ -197,6 +199,19 @@ def test_a_plugin_that_fails_says_why_itself(cluster, tmp_path):
     plugin = CredentialPlugin(tmp_path / "plugin", [{"exit": 254, "error": "Error loading SSO Token: it has expired"}])
     others = fails(explain(cluster.kubeconfig(tmp_path / "config", plugin.user())), 2, "ended with exit status 254")
     assert others == ["Error loading SSO Token: it has expired"] and cluster.seen == []
+
+
+def test_a_full_disk_is_the_plugins_trouble_alone(cluster, tmp_path):
+    """A process with a file limit of 0 can write to no file, as on a full disk. Plugins keep a cache beside the kubeconfig; kubectl-trainjob
+    keeps nothing."""
+    def fill_the_disk():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    plugin = CredentialPlugin(tmp_path / "plugin", [{"token": "good"}])
+    others = fails(explain(cluster.kubeconfig(tmp_path / "with-plugin", plugin.user()), preexec_fn=fill_the_disk), 2, "ended with exit status 1")
+    assert "File too large" in others[-1] and cluster.seen == []
+    assert succeeds(explain(cluster.kubeconfig(tmp_path / "config", {"token": "good"}), preexec_fn=fill_the_disk))
 
 
 def test_a_plugin_talks_to_the_user_of_a_terminal(cluster, tmp_path):

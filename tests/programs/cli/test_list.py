@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from paths import ROOT
+from paths import shipped
 from scripted_api_server import ScriptedApiServer
 
 MANY, PAGE = 10_000, 500
@@ -53,13 +53,6 @@ class Cluster(ScriptedApiServer):
         request.wfile.write(text)
 
 
-def shipped_program():
-    folder = pathlib.Path(os.environ.get("SIGNALBOX_RELEASE_DIR") or ROOT / "build" / "release" / "bin")
-    if not (folder / "kubectl-trainjob").exists():
-        pytest.fail(f"{folder}/kubectl-trainjob is missing: build it, or name its folder in SIGNALBOX_RELEASE_DIR")
-    return folder / "kubectl-trainjob"
-
-
 def peak_memory(pid):
     """Returns the most resident memory that the process had, in bytes. (`ru_maxrss` counts that of this process, which forked, too.)"""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
@@ -70,7 +63,7 @@ def peak_memory(pid):
 def test_ten_thousand_train_jobs_are_listed_in_two_seconds_and_fifty_megabytes(output):
     with Cluster() as cluster:
         begin = time.monotonic()
-        listing = subprocess.Popen([shipped_program(), "list", "-A", "-o", output, "--server", f"http://127.0.0.1:{cluster.port}"],
+        listing = subprocess.Popen([shipped("kubectl-trainjob"), "list", "-A", "-o", output, "--server", f"http://127.0.0.1:{cluster.port}"],
                                    stdout=subprocess.PIPE, env={**os.environ, "KUBECONFIG": "/nonexistent", "HOME": "/nonexistent"})
         # The output is much longer than a pipe holds, so the program is still there, and at its largest.
         first = listing.stdout.read(1)

@@ -7,7 +7,7 @@ import os
 
 import pytest
 from hostile import (SNAPSHOT_PATH, SNAPSHOTS, KnowsRuntimes, Wide, large_runtime, snapshot, update_by_snapshot, variables)
-from test_memory import shipped_program
+from paths import shipped
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
 GAP = 0.25  # seconds
@@ -27,7 +27,7 @@ JOBS = {
 }
 @contextlib.contextmanager
 def program(directory, *runtimes):
-    with KnowsRuntimes(runtime(), *runtimes) as api, Webhook(directory, api.port, "--threads=1", binary=shipped_program()) as webhook:
+    with KnowsRuntimes(runtime(), *runtimes) as api, Webhook(directory, api.port, "--threads=1", binary=shipped("signalbox-webhook")) as webhook:
         webhook.wait_until_ready()
         yield api, webhook
 

@@ -9,14 +9,13 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
-import os
 import pathlib
 import re
 
 import pytest
 from hostile import (ALLOWED, DENIED, SNAPSHOT_PATH, SNAPSHOTS, KnowsRuntimes, Wide, connect_with_little_room, deep, honest_calls, job_text,
                      large_runtime, many_small_patches, many_values, namespaced, send_and_check, sized, snapshot, update_by_snapshot)
-from paths import ROOT
+from paths import ROOT, shipped
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
 CONNECTIONS = 128
@@ -37,17 +36,6 @@ MANY_ERRORS = {"more errors than an answer has room for": (sized(json.dumps(revi
         {"manager": f"acme.io/{i}", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": DIRECTIVES}}}} for i in range(16)]}})),
     TRAIN_JOB_PATH), " more")}
 LARGEST = {**MANY_ERRORS, **many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000), **DEEP}
-
-
-def shipped_program():
-    folder = pathlib.Path(os.environ.get("SIGNALBOX_RELEASE_DIR") or ROOT / "build" / "release" / "bin")
-    program = folder / "signalbox-webhook"
-    if not program.exists():
-        pytest.fail(f"{program} is missing: build it (cmake --preset release && cmake --build --preset release --target "
-                    "signalbox-webhook), or name its folder in SIGNALBOX_RELEASE_DIR")
-    if b"__asan_init" in program.read_bytes():
-        pytest.fail(f"{program} is sanitized: SIGNALBOX_RELEASE_DIR must name the folder of the shipped program")
-    return str(program)
 
 
 def stated_bound(threads, with_trees=True):
@@ -71,7 +59,7 @@ def place(request, tmp_path):
     options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
                "--header-timeout=60s", "--body-timeout=60s", "--write-timeout=60s"]
     with (KnowsRuntimes(runtime(), WIDE.runtime()) as api,
-          Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
+          Webhook(tmp_path, api.port, *options, binary=shipped("signalbox-webhook")) as webhook):
         webhook.wait_until_ready()
         wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
         yield api, webhook
@@ -192,7 +180,7 @@ def test_runtimes_of_tenants_take_no_more_memory_than_documented(tmp_path):
     runtimes = list(many_runtimes())
     options = ["--threads=2", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}"]
     with (KnowsRuntimes(runtime(), *(one for one, _ in runtimes)) as api,
-          Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
+          Webhook(tmp_path, api.port, *options, binary=shipped("signalbox-webhook")) as webhook):
         wait_for("readiness", lambda: webhook.admin("/readyz")[0] == 200, timeout=120)
 
         def verdict(one):

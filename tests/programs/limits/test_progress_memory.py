@@ -4,9 +4,9 @@ test_memory.py."""
 import contextlib
 import re
 
-from paths import ROOT
+from paths import ROOT, shipped
 from progress_program import ApiServer, Server, report, token_of
-from test_memory import peak_memory, shipped_program
+from test_memory import peak_memory
 from webhook_program import wait_for
 
 CONNECTIONS = 1500
@@ -20,7 +20,7 @@ def memory_limit():
 
 def test_unfinished_reports_take_less_memory_than_the_deployment_has(tmp_path):
     """With room to spare: half of it is for the jobs that report."""
-    with (ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=0", program=shipped_program()) as server,
+    with (ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=0", program=shipped("signalbox-webhook")) as server,
           contextlib.ExitStack() as flood):
         wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)
         for number in range(CONNECTIONS):
