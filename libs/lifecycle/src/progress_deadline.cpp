@@ -98,6 +98,8 @@ std::optional<std::chrono::seconds> next_progress_look(const Observed& observed,
     const auto first = due(observed);
     if (!first) return std::nullopt;
     if (now < *first) return time_until(*first, now);
+    // By an uncertain clock, what is stalled may not be due any more.
+    if (observed.clock_is_uncertain && is_stalled_by_progress(*observed.job)) return clock_recheck;
     if (!wants_availability(observed, now) || !observed.availability) return std::nullopt;
     if (!is_valid(*observed.availability, now)) return availability_looked_at;
     const api::Time end = passes_at(base_of(observed), *progress_deadline(observed));

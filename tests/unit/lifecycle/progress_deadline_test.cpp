@@ -182,6 +182,10 @@ TEST_CASE("a TrainJob without progress is stalled, and said so once", "[progress
     CHECK(stalled.events.front().note == story.message("Stalled"));
 
     CHECK_FALSE(look(story, due + 3h).status_changed);
+    // By another clock it may not be due any more.
+    story.observed.clock_is_uncertain = true;
+    CHECK(look(story, due + 3h).requeue_after == 10s);
+    story.observed.clock_is_uncertain = false;
     story.observed.retry_state = {};
     story.observed.availability.reset();
     CHECK_FALSE(look(story, due + 4h).status_changed);
