@@ -50,7 +50,7 @@ std::vector<Scenario> forgeries() {
           {2s, make_job(with(pods_that("never")))},
           {20s, change_runtime(another_runtime)},
           {30s, remove_job_set("Background")}},
-         {"-JobsBuildFailed; no JobSet; snapshot; 0 active",
+         {unvouched,
           // Its JobSet was made afterwards.
           running, unsaved},
          {"JobsBuildFailed", "JobsCreationSucceeded"},
@@ -63,8 +63,11 @@ std::vector<Scenario> forgeries() {
           {2s, make_job(with(pods_that("never")))},
           {20s, remove_runtime()},
           {30s, limit_nothing()}},
-         {"-JobsBuildFailed; no JobSet; snapshot; 0 active", no_runtime},
-         {"JobsBuildFailed", "JobsCreationFailed"}},
+         // A late request makes the JobSet of the job's own runtime once there is room.
+         {unvouched, no_runtime, running},
+         {"JobsBuildFailed", "JobsCreationFailed"},
+         600s,
+         where_made(image_is("first"))},
     };
 }
 

@@ -83,8 +83,7 @@ std::vector<Scenario> time_limits() {
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
         {"the runtime with the TTL goes before the end",
          {{1s, make_runtime(ttl(60))}, {2s, make_job(with(pods_that("30")))}, {20s, remove_runtime()}},
-         // A snapshot that no status vouches for is not used.
-         {gone, no_runtime, "-JobsBuildFailed; no JobSet; snapshot; 0 active"},
+         {gone, no_runtime, unvouched},
          {"AllJobsCompleted", "JobsCreationSucceeded", "TTLExpired"}},
         {"the JobSet is deleted in the foreground as the deadline passes",
          {{1s, make_runtime()},

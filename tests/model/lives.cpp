@@ -56,7 +56,7 @@ std::vector<Scenario> runtimes() {
           {8s, change_runtime(R"({"spec":{"mlPolicy":{"numNodes":7}}})")},
           {30s, remove_runtime()}},
          // A reconciler that was down until then builds from the state at that time.
-         {completed, no_runtime},
+         {completed, no_runtime, unvouched},
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
         {"the JobSet is deleted",
          {{1s, make_runtime()},

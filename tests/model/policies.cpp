@@ -51,7 +51,7 @@ std::vector<Scenario> ttls() {
           {2s, make_job()},
           {12s, set_policy(long_ttl)},
           {60s, remove_runtime()}},
-         {gone, no_runtime, completed},
+         {gone, no_runtime, unvouched, completed},
          {"AllJobsCompleted", "JobsCreationSucceeded", "TTLExpired"}},
         {"a job's own TTL is shorter than its runtime's",
          {{1s, make_runtime(run_policy(long_ttl))}, {2s, make_job(set("ttlSecondsAfterFinished", "30"))}},

@@ -42,6 +42,9 @@ inline const char* const overdue = "+JobsCreationSucceeded +DeadlineExceeded; no
 // A reconciler that was down until the deadline had passed never created the JobSet.
 inline const char* const overdue_before_it_began = "+DeadlineExceeded; no JobSet; snapshot; 0 active";
 inline const char* const overdue_before_anything = "+DeadlineExceeded; no JobSet; no snapshot; 0 active";
+/// There is a snapshot, but the status does not have its digest, and the runtime is gone: it could be
+/// anybody's.
+inline const char* const unvouched = "-JobsBuildFailed; no JobSet; snapshot; 0 active";
 inline const char* const no_runtime = "-JobsBuildFailed; no JobSet; no snapshot; 0 active";
 
 }  // namespace ends
