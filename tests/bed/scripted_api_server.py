@@ -53,6 +53,14 @@ class ScriptedApiServer:
         self._server.shutdown()
         self._server.server_close()
 
+    def kubeconfig(self, directory, **context):
+        """Writes a kubeconfig of it, without TLS, and returns its path. context: further members of the context."""
+        path = directory / "kubeconfig"
+        path.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c", **context}}],
+            "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{self.port}"}}]}))
+        return path
+
     def answer(self, request, url, body):
         raise NotImplementedError
 

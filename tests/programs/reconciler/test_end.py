@@ -65,11 +65,7 @@ def reconciler(api, start):
 
 
 def launch(api, tmp_path):
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "c", "namespace": "mine"}}],
-        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{api.port}"}}]}))
+    kubeconfig = api.kubeconfig(tmp_path, namespace="mine")
     log = tmp_path / "log"
     with open(log, "wb") as file:
         process = subprocess.Popen([BINARY, "--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0"], stderr=file)

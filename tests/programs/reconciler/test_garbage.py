@@ -129,10 +129,7 @@ def api():
 
 
 def test_garbage_on_a_watch_ends_that_watch_alone(api, tmp_path):
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c"}}],
-        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{api.port}"}}]}))
+    kubeconfig = api.kubeconfig(tmp_path)
     reconciler = Program(BINARY, tmp_path / "log", ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0"])
     wait_for("all garbage to be sent", lambda: len(api.sent) == len(ALL), timeout=120)
     wait_for("the TrainJob behind it to be reconciled", lambda: any(path.endswith("/trainjobs/later") for path in api.seen))

@@ -62,10 +62,7 @@ def api():
 
 
 def test_without_descriptors_it_says_so_and_goes_on_when_it_has_some(api, tmp_path):
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c"}}],
-        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{api.port}"}}]}))
+    kubeconfig = api.kubeconfig(tmp_path)
     reconciler = Program(shipped("signalbox-reconciler"), tmp_path / "log", ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0"])
     wait_for("the first TrainJob to be reconciled", lambda: api.has_reconciled("first"))
 
