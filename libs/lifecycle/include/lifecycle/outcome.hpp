@@ -100,8 +100,8 @@ struct Outcome {
     std::optional<api::RunPolicy> run_policy = {};
     std::string runtime_digest = {};  ///< of the same runtime
     bool job_set_written = false;     ///< created, changed or resumed by an apply
-    std::vector<api::Condition> plugin_conditions =
-        {};                          ///< type, status, reason, message; no status: removed
+    /// With type, status, reason and message. One without a status is removed.
+    std::vector<api::Condition> plugin_conditions = {};
     std::vector<Event> events = {};  ///< of the build; sent when the JobSet is written
     /// Objects that are gone although the Pods of the JobSet have mounted them. They are not made anew beside
     /// running Pods.

@@ -33,7 +33,7 @@ public:
     kube::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key);
 
 private:
-    net::SingleFlight<std::string, api::Result<Tree>> requests_;  // by target
+    net::SingleFlight<std::string, api::Result<Tree>> requests_;  // by path
 };
 
 }  // namespace controller
