@@ -70,7 +70,7 @@ Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock
                        [this] { return allowed_() ? static_cast<double>(queue_.ready()) : 0; });
     metrics.read_gauge("signalbox_train_jobs_expiring",
                        "TrainJobs that have ended and wait for their time to live.",
-                       [this] { return static_cast<double>(expiring_.size()); });
+                       [this] { return static_cast<double>(expiring_); });
     metrics.read_gauge("signalbox_queue_timers", "TrainJobs that are scheduled for a certain time.",
                        [this] { return static_cast<double>(queue_.waiting()); });
     metrics.read_gauge("signalbox_reconciles_running", "Reconciles that are running.",
@@ -82,8 +82,9 @@ Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock
 }
 
 void Controller::enqueue(const api::ObjectKey& train_job, const Change& change) {
-    if (const auto running = concurrent_changes_.find(train_job); running != concurrent_changes_.end()) {
-        ConcurrentChanges& changes = running->second;
+    JobRecord* const record = record_of(train_job);
+    if (record && record->concurrent_changes) {
+        ConcurrentChanges& changes = *record->concurrent_changes;
         switch (change.of) {
             case Change::Of::train_job: changes.latest.train_job = change.resource_version; break;
             case Change::Of::job_set: changes.latest.job_set = change.resource_version; break;
@@ -92,22 +93,40 @@ void Controller::enqueue(const api::ObjectKey& train_job, const Change& change) 
         return;
     }
     // A TrainJob that is gone needs no reconcile. Where none runs, its key would stay in the queue for good.
-    if (!cache_.train_jobs().find(train_job)) return forget(train_job);
+    if (!cache_.train_jobs().find(train_job)) {
+        queue_.forget(train_job);
+        return forget(train_job);
+    }
     if (is_own_write(train_job, change)) return;
     queue_.add(train_job, clock_.now());
     wakeup_.notify();
 }
 
+Controller::JobRecord* Controller::record_of(const api::ObjectKey& key) {
+    const auto at = records_.find(key);
+    return at == records_.end() ? nullptr : &at->second;
+}
+
 void Controller::forget(const api::ObjectKey& key) {
-    queue_.forget(key);
-    expectations_.erase(key);
-    retries_.erase(key);
-    grants_.erase(key);
+    if (JobRecord* const record = record_of(key)) set_expires(*record, false);
+    records_.erase(key);
+}
+
+void Controller::forget_if_empty(const api::ObjectKey& key) {
+    const JobRecord* const record = record_of(key);
+    if (record && record->uid.empty() && !record->expectations && !record->concurrent_changes &&
+        record->grant == 0 && !record->expires)
+        records_.erase(key);
+}
+
+void Controller::set_expires(JobRecord& record, bool expires) {
+    expiring_ += static_cast<std::size_t>(expires) - static_cast<std::size_t>(record.expires);
+    record.expires = expires;
 }
 
 std::size_t Controller::granted(const api::ObjectKey& key) const {
-    const auto at = grants_.find(key);
-    return at == grants_.end() ? 0 : at->second;
+    const auto at = records_.find(key);
+    return at == records_.end() ? 0 : at->second.grant;
 }
 
 std::size_t Controller::allowed_without_grant(const api::ObjectKey& key) const {
@@ -118,9 +137,9 @@ std::size_t Controller::allowed_without_grant(const api::ObjectKey& key) const {
 // writer has changed the object between its decision and this version, because writes carry what they were
 // decided on.
 bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
-    const auto at = expectations_.find(key);
-    if (at == expectations_.end() || !at->second.own_writes_need_no_reconcile) return false;
-    const WrittenVersions& written = at->second.written;
+    const JobRecord* const record = record_of(key);
+    if (!record || !record->expectations || !record->expectations->own_writes_need_no_reconcile) return false;
+    const WrittenVersions& written = record->expectations->written;
     // The cache has yet to show the version after it.
     if (change.of == Change::Of::train_job && change.resource_version == written.train_job_before)
         return true;
@@ -135,7 +154,7 @@ bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
 // Enqueues the TrainJob again if it changed during its reconcile, except by own writes. `report`: nullptr if
 // it is not known what the reconcile has done.
 void Controller::settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report) {
-    const ConcurrentChanges changes = std::move(concurrent_changes_.extract(key).mapped());
+    const ConcurrentChanges changes = *std::exchange(records_[key].concurrent_changes, std::nullopt);
     const auto is_own_version = [&](const std::string& latest, std::string WrittenVersions::*own) {
         return latest.empty() ||
                (report && report->own_writes_need_no_reconcile && latest == report->written.*own);
@@ -213,7 +232,7 @@ bool Controller::start_due_reconciles() {
             continue;
         }
         ++reconciles_started_;
-        concurrent_changes_[*key] = {};
+        records_[*key].concurrent_changes.emplace();
         running_.start(reconcile_one(*key), [this](const std::exception_ptr& thrown) {
             if (thrown) fault_ = thrown;
             wakeup_.notify();
@@ -251,8 +270,9 @@ net::Task<> Controller::reconcile_one(api::ObjectKey key) {
         log_.error("reconcile failed with an exception; it will be retried",
                    {{"trainjob", key}, {"uid", uid}, {"error", bug}});
     }
-    if (concurrent_changes_.contains(key)) settle_concurrent_changes(key, nullptr);
-    retries_.try_emplace(key).first->second.uid = uid;
+    if (const JobRecord* const record = record_of(key); record && record->concurrent_changes)
+        settle_concurrent_changes(key, nullptr);
+    records_[key].uid = uid;
     const kube::SteadyTime now = clock_.now();
     const auto wait = queue_.failed(key, now);
     // finish() may have given the key back, perhaps without its next reconcile.
@@ -266,10 +286,11 @@ std::string Controller::uid_of(const api::ObjectKey& key) const {
 }
 
 lifecycle::RetryState Controller::retry_state_of(const api::ObjectKey& key, const std::string& uid) {
-    const auto known = retries_.find(key);
-    if (known == retries_.end()) return {};
-    if (known->second.uid == uid) return known->second.retry_state;
-    retries_.erase(known);
+    JobRecord* const record = record_of(key);
+    if (!record || record->uid.empty()) return {};
+    if (record->uid == uid) return record->retry_state;
+    record->uid.clear();
+    record->retry_state = {};
     queue_.forgive(key);
     return {};
 }
@@ -291,27 +312,21 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     report_lease(report.measurements);
     if (report.gone) {
         queue_.done(key, now);
-        expectations_.erase(key);
-        expiring_.erase(key);
-        retries_.erase(key);
-        grants_.erase(key);
+        forget(key);
         if (cache_.train_jobs().find(key)) queue_.add_after(key, now + until_cache_agrees);
         return;
     }
-    if (report.measurements.expires)
-        expiring_.insert(key);
-    else
-        expiring_.erase(key);
-    if (report.weight <= allowed_without_grant(key)) grants_.erase(key);
-    note_written(key, report, now);
+    JobRecord& record = records_[key];
+    set_expires(record, report.measurements.expires);
+    if (report.weight <= allowed_without_grant(key)) record.grant = 0;
+    record.uid = report.retry_state == lifecycle::RetryState() ? "" : uid;
+    record.retry_state = report.retry_state;
+    note_written(record, key, report, now);
     // The cache may have shown the writes already; then no change comes that would drop the expectations.
     if (report.own_writes_need_no_reconcile) expectations_met(key, now);
+    forget_if_empty(key);
     if (report.error)
         log_.debug("reconcile failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.error}});
-    if (report.retry_state == lifecycle::RetryState())
-        retries_.erase(key);
-    else
-        retries_[key] = {uid, report.retry_state};
     // The decision says when to requeue, backoff included. Only if a server has asked for a pause, events
     // must not start a reconcile either.
     if (report.error && report.error->retry_after)
@@ -336,22 +351,23 @@ std::chrono::microseconds Controller::time_to_requeue(const ReconcileResult& rep
     return std::clamp<std::chrono::microseconds>(left, lifecycle::min_requeue, longest);
 }
 
-void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& report,
+void Controller::note_written(JobRecord& record, const api::ObjectKey& key, const ReconcileResult& report,
                               kube::SteadyTime now) {
     if (report.written.train_job.empty() && report.written.job_set.empty()) return;
-    expectations_[key] = {.written = report.written,
-                          .own_writes_need_no_reconcile = report.own_writes_need_no_reconcile,
-                          .train_job_lists = cache_.train_jobs().lists(key.ns),
-                          .job_set_lists = cache_.job_sets().lists(key.ns),
-                          .until = now + longest_deferral};
+    record.expectations = {.written = report.written,
+                           .own_writes_need_no_reconcile = report.own_writes_need_no_reconcile,
+                           .train_job_lists = cache_.train_jobs().lists(key.ns),
+                           .job_set_lists = cache_.job_sets().lists(key.ns),
+                           .until = now + longest_deferral};
 }
 
 // The reconcile has read more than its charge: it begins anew, with a larger charge, when there is room.
 void Controller::allow_more(const api::ObjectKey& key, const ReconcileResult& report) {
     const kube::SteadyTime now = clock_.now();
-    std::size_t& grant = grants_[key];
-    grant = grant == 0 ? first_grant : std::min(grant * growth_of_grants, MeteredReads::most);
-    note_written(key, report, now);
+    JobRecord& record = records_[key];
+    record.grant =
+        record.grant == 0 ? first_grant : std::min(record.grant * growth_of_grants, MeteredReads::most);
+    note_written(record, key, report, now);
     queue_.done(key, now);
     queue_.add_after(key, now);
 }
@@ -359,17 +375,18 @@ void Controller::allow_more(const api::ObjectKey& key, const ReconcileResult& re
 // Returns whether the caches show the writes of the last reconcile of this TrainJob. Otherwise the next one
 // would decide about the past.
 bool Controller::expectations_met(const api::ObjectKey& key, kube::SteadyTime now) {
-    const auto at = expectations_.find(key);
-    if (at == expectations_.end()) return true;
+    JobRecord* const record = record_of(key);
+    if (!record || !record->expectations) return true;
     const auto seen = [&](auto& store, const std::string& version, std::uint32_t lists) {
         return version.empty() || store.has_seen(key.ns, version) || store.lists(key.ns) != lists;
     };
-    const Expectations& expectations = at->second;
+    const Expectations& expectations = *record->expectations;
     const bool expectations_met =
         seen(cache_.train_jobs(), expectations.written.train_job, expectations.train_job_lists) &&
         seen(cache_.job_sets(), expectations.written.job_set, expectations.job_set_lists);
     if (!expectations_met && now < expectations.until) return false;
-    expectations_.erase(at);
+    record->expectations.reset();
+    forget_if_empty(key);
     return true;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "controller/reconcile/metrics.hpp"
 #include "controller/reconcile/reconciler.hpp"
@@ -39,7 +38,7 @@ public:
     /// Returns how many have been started so far.
     std::uint64_t reconciles_started() const { return reconciles_started_; }
     /// Returns how many TrainJobs have ended and wait for their TTL.
-    std::size_t expiring() const { return expiring_.size(); }
+    std::size_t expiring() const { return expiring_; }
 
 private:
     /// Writes of a reconcile that the caches have not shown yet.
@@ -57,10 +56,16 @@ private:
         WrittenVersions latest = {};  // of the TrainJob and its JobSet
     };
 
-    /// The retry state of the TrainJob with this UID; a new one of that name starts without.
-    struct RetryEntry {
+    /// What is remembered of a TrainJob between its reconciles. There is a record only where one of these is
+    /// needed.
+    struct JobRecord {
+        /// Of the TrainJob that the retry state is about; empty: none. A new one of that name starts without.
         std::string uid = {};
         lifecycle::RetryState retry_state = {};
+        std::optional<Expectations> expectations = {};
+        std::optional<ConcurrentChanges> concurrent_changes = {};  // while a reconcile runs
+        std::size_t grant = 0;                                     // its reconciles read more than usual
+        bool expires = false;                                      // it has ended and waits for its TTL
     };
 
     bool may_start() const { return !stopping_ && allowed_() && cache_.synced_somewhere(); }
@@ -70,7 +75,10 @@ private:
     net::Task<> reconcile_one(api::ObjectKey key);
     std::string uid_of(const api::ObjectKey& key) const;
     lifecycle::RetryState retry_state_of(const api::ObjectKey& key, const std::string& uid);
+    JobRecord* record_of(const api::ObjectKey& key);
     void forget(const api::ObjectKey& key);
+    void forget_if_empty(const api::ObjectKey& key);
+    void set_expires(JobRecord& record, bool expires);
     bool is_own_write(const api::ObjectKey& key, const Change& change);
     void settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report);
     bool expectations_met(const api::ObjectKey& key, kube::SteadyTime now);
@@ -78,7 +86,8 @@ private:
     void report_lease(const lifecycle::Measurements& made);
     std::chrono::microseconds time_to_requeue(const ReconcileResult& report) const;
     void allow_more(const api::ObjectKey& key, const ReconcileResult& report);
-    void note_written(const api::ObjectKey& key, const ReconcileResult& report, kube::SteadyTime now);
+    void note_written(JobRecord& record, const api::ObjectKey& key, const ReconcileResult& report,
+                      kube::SteadyTime now);
     std::size_t allowed_without_grant(const api::ObjectKey& key) const;
     std::size_t granted(const api::ObjectKey& key) const;
 
@@ -97,12 +106,8 @@ private:
     bool stopping_ = false;
     bool cutting_ = false;  // reconciles are being cancelled, so their exceptions are no errors
     std::exception_ptr fault_;
-    std::unordered_map<api::ObjectKey, Expectations> expectations_;
-    std::unordered_map<api::ObjectKey, ConcurrentChanges> concurrent_changes_;  // of all reconciles that run
-    std::unordered_map<api::ObjectKey, RetryEntry> retries_;
-    std::unordered_map<api::ObjectKey, std::size_t>
-        grants_;  // of TrainJobs whose reconciles read more than usual
-    std::unordered_set<api::ObjectKey> expiring_;
+    std::unordered_map<api::ObjectKey, JobRecord> records_;
+    std::size_t expiring_ = 0;  // records of jobs that expire
     ReconcileMetrics metrics_;
 };
 
