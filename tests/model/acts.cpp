@@ -28,7 +28,9 @@ const api::ObjectKey the_runtime = {"", "plain"};
 Json parsed(const std::string& text) { return api::parse_json(text).value(); }
 
 Action patch(const kube::Resource& resource, api::ObjectKey key, Json body) {
-    return [resource, key, body](World& world) { world.as_user(kube::merge_patch(resource, key, body)); };
+    return [resource, key, body](World& world) {
+        world.as_user(kube::merge_patch(resource, key, body, kube::Unconditional()));
+    };
 }
 
 Json runtime_patch(const char* manager, Json pod_template) {
@@ -71,7 +73,8 @@ Action change(const kube::Resource& resource, api::ObjectKey key, const std::str
 }
 Action remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation) {
     return [resource, key, propagation](World& world) {
-        kube::Request request = kube::remove(resource, key, kube::Propagation::background);
+        kube::Request request =
+            kube::remove(resource, key, kube::Propagation::background, kube::Unconditional());
         request.body = to_json(Json::object({{"propagationPolicy", propagation}}));
         world.as_user(request);
     };
@@ -234,7 +237,8 @@ Action forge_snapshots() {
             pods["hostNetwork"] = true;
             pods["containers"].items().front()["image"] = "forged";
             map["data"]["runtime"] = to_json(runtime);
-            world.as_user(kube::remove(config_maps, key, kube::Propagation::background));
+            world.as_user(
+                kube::remove(config_maps, key, kube::Propagation::background, kube::Unconditional()));
             world.as_user(kube::create(config_maps, map));
         };
         world.invariants.tenant_replaces_snapshots = true;
@@ -281,7 +285,7 @@ Action apply_original_job_set(Tweak tweak) {
         job_set["metadata"]["ownerReferences"] =
             Json::array({api::controller_reference(api::parse_meta(job->object))});
         if (tweak) tweak(job_set);
-        world.as_user(kube::apply(job_sets, job_set, true), "trainer");
+        world.as_user(kube::apply(job_sets, job_set, kube::Unconditional(), true), "trainer");
     };
 }
 
@@ -290,7 +294,8 @@ Action set_conditions(const std::string& conditions) {
 }
 Action set_status(const std::string& status) {
     return [status = parsed(status)](World& world) {
-        kube::Request request = kube::merge_patch(train_jobs, the_job, Json::object({{"status", status}}));
+        kube::Request request =
+            kube::merge_patch(train_jobs, the_job, Json::object({{"status", status}}), kube::Unconditional());
         request.target.insert(request.target.find('?'), "/status");
         world.as_user(request, "trainer");
     };

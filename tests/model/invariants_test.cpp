@@ -50,7 +50,9 @@ struct Trial {
         return false;
     }
     void delete_job_set(const char* name, int reconciler = 0) {
-        ask(kube::remove(kube::resources::job_sets, {"ns", name}, kube::Propagation::background), reconciler);
+        ask(kube::remove(kube::resources::job_sets, {"ns", name}, kube::Propagation::background,
+                         kube::Unconditional()),
+            reconciler);
     }
     void run_a_job_of(const char* name) {
         const Stored* owner = world.api.find("jobsets.jobset.x-k8s.io", {"ns", name});
@@ -108,7 +110,8 @@ TEST_CASE("a reconciler may create a JobSet in spite of another one that has fou
                 kube::resources::train_jobs, {"ns", "job"},
                 parsed(
                     R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"DeadlineExceeded",
-                    "message":"","lastTransitionTime":"2026-01-15T00:00:00Z"}]}})")));
+                    "message":"","lastTransitionTime":"2026-01-15T00:00:00Z"}]}})"),
+                kube::Unconditional()));
         trial.ask(kube::apply_new(kube::resources::job_sets, of_it));
         CHECK(trial.objects("of one that had been deleted") == row.objection);
     }
@@ -160,7 +163,7 @@ TEST_CASE("the invariants forbid the loss of the snapshot of a JobSet that its w
         trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")), row.creates);
         if (row.looks == 1) trial.ask(kube::get(kube::resources::job_sets, key));
         trial.ask(kube::remove(kube::resources::config_maps, {"ns", "job-runtime-snapshot"},
-                               kube::Propagation::background));
+                               kube::Propagation::background, kube::Unconditional()));
         CHECK(trial.objects("the snapshot of JobSet ns/job was taken away") == row.objection);
     }
 }
@@ -181,8 +184,9 @@ TEST_CASE("the invariants forbid a write that is meant for what was there before
         const Invariants::Meant meant = {
             .uid = row.uid == "known"sv ? there->uid() : row.uid,
             .version = row.version == "known"sv ? there->version() : row.version};
-        const kube::Request request = kube::merge_patch(kube::resources::job_sets, {"ns", "job"},
-                                                        parsed(R"({"metadata":{"labels":{"a":"b"}}})"));
+        const kube::Request request =
+            kube::merge_patch(kube::resources::job_sets, {"ns", "job"},
+                              parsed(R"({"metadata":{"labels":{"a":"b"}}})"), kube::Unconditional());
         trial.invariants.asked(0, request, true, meant);
         trial.world.api.handle(request);
         CHECK(trial.objects("a write hit") == !row.objection.empty());
@@ -235,12 +239,14 @@ TEST_CASE("the invariants forbid a stall that is over before the reconciler read
         if (row.has_jobs)
             trial.world.api.handle(kube::merge_patch_status(
                 kube::resources::job_sets, {"ns", "job"},
-                parsed(R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})")));
+                parsed(R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})"),
+                kube::Unconditional()));
         trial.world.time.run_for(std::chrono::seconds(40));
         Json status = parsed(R"({"status":{"conditions":[{"type":"Stalled","status":"True","message":"",
             "lastTransitionTime":"2026-01-15T00:00:00Z"}]}})");
         status["status"]["conditions"].items().front()["reason"] = row.reason;
-        trial.ask(kube::merge_patch_status(kube::resources::train_jobs, {"ns", "job"}, std::move(status)));
+        trial.ask(kube::merge_patch_status(kube::resources::train_jobs, {"ns", "job"}, std::move(status),
+                                           kube::Unconditional()));
         CHECK(trial.objects("reported as stalled although its JobSet had started") == row.objection);
     }
 }

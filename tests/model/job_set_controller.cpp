@@ -248,7 +248,8 @@ Reply JobSetController::follow_job(const Json& job_set, const Json& replicated_j
     const Json job = stored->object;
     // Those of an earlier attempt go first, which ends their Pods.
     if (is_owned_by(job_set, job) && !is_deleted(job) && !is_of_this_attempt(job_set, job))
-        return api_.handle(as_controller(kube::remove(jobs, name, kube::Propagation::background)));
+        return api_.handle(
+            as_controller(kube::remove(jobs, name, kube::Propagation::background, kube::Unconditional())));
     // A Job of an earlier JobSet of that name must be deleted first.
     if (job["metadata"]["ownerReferences"][std::size_t{0}]["uid"] != uid || is_deleted(job) ||
         is_finished(job))
@@ -257,7 +258,7 @@ Reply JobSetController::follow_job(const Json& job_set, const Json& replicated_j
     Json patch;
     patch["spec"]["suspend"] = suspend;
     if (!suspend) patch["spec"]["template"] = resumed_template(job, wanted);
-    return api_.handle(as_controller(kube::merge_patch(jobs, name, std::move(patch))));
+    return api_.handle(as_controller(kube::merge_patch(jobs, name, std::move(patch), kube::Unconditional())));
 }
 
 void JobSetController::count(const api::ObjectKey& key) {
@@ -303,7 +304,8 @@ void JobSetController::count(const api::ObjectKey& key) {
     else if (succeeded_jobs == wanted && wanted > 0)
         patch["status"]["conditions"] =
             Json::array({condition("Completed", "AllJobsCompleted", "jobset completed successfully", now)});
-    api_.handle(as_controller(kube::merge_patch_status(job_sets, key, std::move(patch))));
+    api_.handle(
+        as_controller(kube::merge_patch_status(job_sets, key, std::move(patch), kube::Unconditional())));
 }
 
 // The first rule that matches, else a restart that counts.
@@ -372,7 +374,7 @@ void JobSetController::set_job_status(const api::ObjectKey& key, const std::stri
     if (starts == job->object["spec"]["suspend"].bool_or(false) && !status.contains("conditions")) return;
     Json patch;
     patch["status"] = std::move(status);
-    api_.handle(as_controller(kube::merge_patch_status(jobs, key, std::move(patch))));
+    api_.handle(as_controller(kube::merge_patch_status(jobs, key, std::move(patch), kube::Unconditional())));
 }
 
 }  // namespace model

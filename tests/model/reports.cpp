@@ -33,7 +33,8 @@ Action report(int percentage = 10) {
         Json patch;
         patch["status"]["trainerStatus"] = Json::object(
             {{"progressPercentage", percentage}, {"lastUpdatedTime", now}, {"lastProgressTime", now}});
-        world.as_user(kube::merge_patch_status(train_jobs, the_job, patch), "trainer-status");
+        world.as_user(kube::merge_patch_status(train_jobs, the_job, patch, kube::Unconditional()),
+                      "trainer-status");
     };
 }
 

@@ -242,7 +242,8 @@ void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& de
     if (loses_lease) no_lease_until_[sender.number()] = time.now() + 60s;
     if (fault.kind == What::split) {
         leadership_.deleted();
-        kube::Request removal = kube::remove(kube::resources::leases, lease, kube::Propagation::background);
+        kube::Request removal = kube::remove(kube::resources::leases, lease, kube::Propagation::background,
+                                             kube::Unconditional());
         as_user(removal);
     }
     if (fault.kind == What::late) {

@@ -76,7 +76,7 @@ void ModelServer::erase(const kube::Resource& resource, const api::ObjectKey& ke
 
 void ModelServer::apply(const kube::Resource& resource, Json object) {
     for (const char* name : {"uid", "resourceVersion"}) object["metadata"].erase(name);
-    handle(kube::apply(resource, object, true));
+    handle(kube::apply(resource, object, kube::Unconditional(), true));
 }
 
 void ModelServer::collect_garbage() {

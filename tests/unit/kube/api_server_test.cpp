@@ -6,8 +6,8 @@ TEST_CASE("an answer without the object is requested as a Table, and has the res
     const kube::Request plain = kube::get(kube::resources::job_sets, {"a", "b"});
     CHECK(kube::without_object(plain).target ==
           "/apis/jobset.x-k8s.io/v1alpha2/namespaces/a/jobsets/b?includeObject=None");
-    const kube::Request patch = kube::without_object(
-        kube::merge_patch_status(kube::resources::train_jobs, {"a", "b"}, api::Json::object(), {}));
+    const kube::Request patch = kube::without_object(kube::merge_patch_status(
+        kube::resources::train_jobs, {"a", "b"}, api::Json::object(), kube::Unconditional()));
     CHECK(patch.target ==
           "/apis/trainer.kubeflow.org/v1alpha1/namespaces/a/trainjobs/b/status?fieldManager=trainer"
           "&includeObject=None");

@@ -76,11 +76,11 @@ TEST_CASE("writes are recorded as they were sent, without preconditions", "[offl
 TEST_CASE("a status can be changed, which does not count as a write of an object", "[offline]") {
     Fixture fixture;
     fixture.server.put(job_sets, job_set);
-    const auto answer =
-        fixture.ask(kube::merge_patch_status(job_sets, key, json(R"({"status":{"a":{"b":1}}})")));
+    const auto answer = fixture.ask(
+        kube::merge_patch_status(job_sets, key, json(R"({"status":{"a":{"b":1}}})"), kube::Unconditional()));
     CHECK(answer.value()["status"]["a"]["b"] == 1);
     CHECK(fixture.server.written().empty());
-    CHECK(fixture.ask(kube::merge_patch(job_sets, key, json(R"({"status":null})"))));
+    CHECK(fixture.ask(kube::merge_patch(job_sets, key, json(R"({"status":null})"), kube::Unconditional())));
     CHECK_FALSE(fixture.server.find(job_sets, key)->contains("status"));
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("a removed object is gone, and a copy of the server has its own object
     fixture.server.put(job_sets, job_set);
     Fixture other;
     other.server = fixture.server;
-    CHECK(other.ask(kube::remove(job_sets, key, kube::Propagation::background)));
+    CHECK(other.ask(kube::remove(job_sets, key, kube::Propagation::background, kube::Unconditional())));
     CHECK(other.server.find(job_sets, key) == nullptr);
     CHECK(fixture.server.find(job_sets, key) != nullptr);
 }

@@ -32,9 +32,8 @@ kube::Async<Output> remove_in(Session& session, const DeleteSettings& settings) 
             continue;
         }
         // Another TrainJob may have the name by now.
-        kube::Request request =
-            kube::remove(kube::resources::train_jobs, job.key, kube::Propagation::background,
-                         {.uid = job.uid, .resource_version = ""});
+        kube::Request request = kube::remove(kube::resources::train_jobs, job.key,
+                                             kube::Propagation::background, kube::SameObject(job.uid));
         auto done = co_await session.server.send(std::move(request));
         if (done) {
             output.out += Text::line(line + ", deleted");

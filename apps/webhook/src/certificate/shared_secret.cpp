@@ -23,7 +23,7 @@ kube::Request create_unless_there(const api::Json& secret, const api::ObjectKey&
                                   const std::string& instance) {
     // A host name has at most 64 bytes, a field manager at most 128.
     const std::string manager = "signalbox-webhook-" + instance;
-    kube::Request request = kube::apply(kube::resources::secrets, secret, false);
+    kube::Request request = kube::apply(kube::resources::secrets, secret, kube::Unconditional(), false);
     request.target = kube::path(kube::resources::secrets, key) +
                      "?fieldManager=" + kube::percent_encode(manager) + "&force=false";
     return request;

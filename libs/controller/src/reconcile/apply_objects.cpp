@@ -47,10 +47,7 @@ Json replacement(Json wanted, const Json& live) {
 // Returns a request that changes `live` only as it was read.
 kube::Request change(const kube::Resource& resource, Json wanted, const Json& live) {
     if (!can_be_applied(resource)) return kube::replace(resource, replacement(std::move(wanted), live));
-    const api::ObjectMeta seen = api::parse_meta(live);
-    wanted["metadata"]["uid"] = seen.uid;
-    wanted["metadata"]["resourceVersion"] = seen.resource_version;
-    return kube::apply(resource, wanted, true);
+    return kube::apply(resource, std::move(wanted), kube::SameVersion(api::parse_meta(live)), true);
 }
 
 // Returns nullopt if `live` is as it should be. nullptr: the object does not exist yet.

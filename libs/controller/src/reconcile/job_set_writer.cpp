@@ -236,11 +236,9 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
 kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live, const Json* kept) {
     Json sent = kept ? runtime::with_applied_template(wanted, *kept, live)
                      : runtime::with_live_defaults(wanted, live);
-    const api::ObjectMeta seen = api::parse_meta(live);
-    sent["metadata"]["uid"] = seen.uid;
-    sent["metadata"]["resourceVersion"] = seen.resource_version;
     co_await net::next_turn();
-    kube::Request request = kube::apply(kube::resources::job_sets, sent, true);
+    const kube::SameVersion as_seen(api::parse_meta(live));
+    kube::Request request = kube::apply(kube::resources::job_sets, std::move(sent), as_seen, true);
     auto applied = co_await kube::fetch(server_, std::move(request));
     if (!applied) co_return applied.error();
     written_.job_set = api::parse_meta(*applied).resource_version;
@@ -261,7 +259,7 @@ kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, co
     }
     for (const api::ObjectMeta& each : found.remove) {
         // A Job that has been resumed or has finished since the read stays.
-        const kube::Preconditions as_seen = {.uid = each.uid, .resource_version = each.resource_version};
+        const kube::SameVersion as_seen(each);
         kube::Request removal =
             kube::remove(kube::resources::jobs, each.key(), kube::Propagation::foreground, as_seen);
         const auto removed = co_await server_.send(std::move(removal));
@@ -392,8 +390,7 @@ kube::Task<Outcome> JobSetWriter::plan_recreation(const runtime::Built& built, c
 
 // Deletes the JobSet if it is still as it was read: it may have been resumed or have finished since.
 kube::Task<Outcome> JobSetWriter::remove(const Json& live, const api::Error& why) {
-    const api::ObjectMeta seen = api::parse_meta(live);
-    const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
+    const kube::SameVersion as_seen(api::parse_meta(live));
     kube::Request removal =
         kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);
     const auto removed = co_await server_.send(std::move(removal));
@@ -421,7 +418,7 @@ kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
 kube::Task<Outcome> suspend_job_set(kube::ApiServer& server, const View& view, WrittenVersions& written) {
     const api::JobSet& seen = *view.observed.job_set;
     const api::ObjectMeta& meta = seen.meta;
-    const kube::Preconditions as_seen = {.uid = meta.uid, .resource_version = meta.resource_version};
+    const kube::SameVersion as_seen(meta);
     Json patch;
     patch["spec"]["suspend"] = true;
     if (seen.written_suspend || lifecycle::is_in_own_queue(*view.observed.job, seen.queue))

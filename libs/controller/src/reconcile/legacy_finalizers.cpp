@@ -29,8 +29,7 @@ kube::Async<> release(kube::ApiServer& server, kube::Resource resource, api::Obj
     for (const Json& finalizer : there)
         if (finalizer.as_string() != api::legacy_runtime_finalizer) others.push_back(finalizer);
     if (others.items().size() == there.size()) co_return api::Result<>();
-    const api::ObjectMeta seen = api::parse_meta(*runtime);
-    const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
+    const kube::SameVersion as_seen(api::parse_meta(*runtime));
     Json patch;
     patch["metadata"]["finalizers"] = std::move(others);
     kube::Request request = kube::merge_patch(resource, key, std::move(patch), as_seen);

@@ -213,7 +213,7 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
 kube::Async<Reconciler::Stored> Reconciler::write_status(const api::TrainJob& job,
                                                          const lifecycle::Conclusion& conclusion) {
     api::Json patch = lifecycle::status_patch(job, conclusion);
-    const kube::Preconditions as_seen = {.uid = job.meta.uid, .resource_version = job.meta.resource_version};
+    const kube::SameVersion as_seen(job.meta);
     kube::Request request =
         kube::merge_patch_status(kube::resources::train_jobs, job.meta.key(), std::move(patch), as_seen);
     Stored stored;

@@ -180,7 +180,7 @@ kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view
     if (chosen.plan.store != create) {
         // The ConfigMap is immutable, so it is deleted and created. The UID protects a new ConfigMap of that
         // name.
-        const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
+        const kube::SameObject this_one(chosen.snapshot_uid);
         const api::ObjectKey key = snapshot_key(job.meta.key());
         kube::Request removal =
             kube::remove(kube::resources::config_maps, key, kube::Propagation::background, this_one);

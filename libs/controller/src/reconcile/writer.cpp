@@ -139,7 +139,7 @@ kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
 
 kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
     if (!step.delete_job_set) co_return Outcome();
-    const kube::Preconditions this_one = {.uid = view_.observed.job_set->meta.uid};
+    const kube::SameObject this_one(view_.observed.job_set->meta.uid);
     kube::Request removal =
         kube::remove(kube::resources::job_sets, key(), kube::Propagation::background, this_one);
     const auto removed = co_await server_.send(std::move(removal));
@@ -148,8 +148,7 @@ kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
 }
 
 kube::Task<Outcome> Writer::expire() {
-    const kube::Preconditions as_seen = {.uid = job().meta.uid,
-                                         .resource_version = job().meta.resource_version};
+    const kube::SameVersion as_seen(job().meta);
     kube::Request removal =
         kube::remove(kube::resources::train_jobs, key(), kube::Propagation::foreground, as_seen);
     const auto removed = co_await server_.send(std::move(removal));

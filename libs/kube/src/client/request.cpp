@@ -33,9 +33,21 @@ Request patch(std::string target, std::string_view type, const api::Json& body) 
             .body = api::to_json(body)};
 }
 
-Request patch_if(std::string path, api::Json body, const Preconditions& only_if) {
-    if (!only_if.uid.empty()) body["metadata"]["uid"] = only_if.uid;
-    if (!only_if.resource_version.empty()) body["metadata"]["resourceVersion"] = only_if.resource_version;
+// Adds the fields of a DELETE's preconditions, or of the metadata in the body of a PATCH.
+void add(const OnlyIf& only_if, api::Json& object, const char* member) {
+    const auto set = [&](const char* field, const std::string& value) {
+        if (!value.empty()) object[member][field] = value;
+    };
+    if (const auto* version = std::get_if<SameVersion>(&only_if)) {
+        set("uid", version->uid);
+        set("resourceVersion", version->resource_version);
+    } else if (const auto* same = std::get_if<SameObject>(&only_if)) {
+        set("uid", same->uid);
+    }
+}
+
+Request patch_if(std::string path, api::Json body, const OnlyIf& only_if) {
+    add(only_if, body, "metadata");
     return patch(managed(std::move(path)), "application/merge-patch+json", body);
 }
 
@@ -97,23 +109,24 @@ Request create(const Resource& resource, const api::Json& object) {
             .body = api::to_json(object)};
 }
 
-Request apply(const Resource& resource, const api::Json& object, bool force) {
+Request apply(const Resource& resource, api::Json object, const OnlyIf& only_if, bool force) {
+    add(only_if, object, "metadata");
     const std::string target = managed(path(resource, key_of(resource, object)));
     return patch(target + (force ? "&force=true" : "&force=false"), "application/apply-patch+yaml", object);
 }
 
 Request apply_new(const Resource& resource, api::Json object) {
     object["metadata"]["resourceVersion"] = "0";
-    return apply(resource, object, false);
+    return apply(resource, std::move(object), Unconditional(), false);
 }
 
 Request merge_patch(const Resource& resource, const api::ObjectKey& key, api::Json patch,
-                    const Preconditions& only_if) {
+                    const OnlyIf& only_if) {
     return patch_if(path(resource, key), std::move(patch), only_if);
 }
 
 Request merge_patch_status(const Resource& resource, const api::ObjectKey& key, api::Json patch,
-                           const Preconditions& only_if) {
+                           const OnlyIf& only_if) {
     return patch_if(path(resource, key) + "/status", std::move(patch), only_if);
 }
 
@@ -124,15 +137,12 @@ Request replace(const Resource& resource, const api::Json& object) {
             .body = api::to_json(object)};
 }
 
-Request remove(const Resource& resource, const api::ObjectKey& key, Propagation how,
-               const Preconditions& only_if) {
+Request remove(const Resource& resource, const api::ObjectKey& key, Propagation how, const OnlyIf& only_if) {
     api::Json options = api::Json::object(
         {{"apiVersion", "v1"},
          {"kind", "DeleteOptions"},
          {"propagationPolicy", how == Propagation::background ? "Background" : "Foreground"}});
-    if (!only_if.uid.empty()) options["preconditions"]["uid"] = only_if.uid;
-    if (!only_if.resource_version.empty())
-        options["preconditions"]["resourceVersion"] = only_if.resource_version;
+    add(only_if, options, "preconditions");
     return {.method = "DELETE",
             .target = path(resource, key),
             .content_type = std::string(json_type),

@@ -2,8 +2,11 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "api/json.hpp"
+#include "api/meta.hpp"
 #include "api/object_key.hpp"
 #include "api/resource.hpp"
 #include "kube/client/line_splitter.hpp"
@@ -37,12 +40,23 @@ struct Request {
     Lines lines = Lines::objects;                ///< of a watch
 };
 
-/// Preconditions of a write. The API server responds with `conflict` if one does not hold. Empty: not
-/// checked.
-struct Preconditions {
-    std::string uid = {};
-    std::string resource_version = {};
+/// What a write has been decided on. The API server responds with `conflict` if it does not hold any more.
+/// The functions below have no default for it. The object is as it was read. What it does not have (objects
+/// of a file) is not checked.
+struct SameVersion {
+    explicit SameVersion(const api::ObjectMeta& read)
+        : uid(read.uid), resource_version(read.resource_version) {}
+    std::string uid;
+    std::string resource_version;
 };
+/// It may have changed, but it has not been made anew.
+struct SameObject {
+    explicit SameObject(std::string of_uid) : uid(std::move(of_uid)) {}
+    std::string uid;
+};
+/// Nothing.
+struct Unconditional {};
+using OnlyIf = std::variant<SameVersion, SameObject, Unconditional>;
 
 enum class Propagation { background, foreground };
 
@@ -50,21 +64,20 @@ Request get(const Resource& resource, const api::ObjectKey& key);
 /// Writes take name and namespace from `object.metadata`.
 Request create(const Resource& resource, const api::Json& object);
 /// Server-side apply as field manager `trainer`. The object must have apiVersion, kind and name, and must not
-/// have managedFields or status. If its metadata has a uid or a resourceVersion, a mismatch is `conflict`.
-Request apply(const Resource& resource, const api::Json& object, bool force);
+/// have managedFields or status. An object that is gone is not created, unless that is unconditional.
+Request apply(const Resource& resource, api::Json object, const OnlyIf& only_if, bool force);
 /// The same as a create only: if the object exists when the request arrives, however late, it stays as it is
 /// and the response is `conflict`. Only for custom resources: for other kinds the API server treats version 0
 /// as none.
 Request apply_new(const Resource& resource, api::Json object);
-/// JSON merge patch as field manager `trainer`. The preconditions become fields of the patch.
+/// JSON merge patch as field manager `trainer`.
 Request merge_patch(const Resource& resource, const api::ObjectKey& key, api::Json patch,
-                    const Preconditions& only_if = {});
+                    const OnlyIf& only_if);
 Request merge_patch_status(const Resource& resource, const api::ObjectKey& key, api::Json patch,
-                           const Preconditions& only_if = {});
+                           const OnlyIf& only_if);
 /// PUT; `conflict` unless the object's resourceVersion is current.
 Request replace(const Resource& resource, const api::Json& object);
-Request remove(const Resource& resource, const api::ObjectKey& key, Propagation how,
-               const Preconditions& only_if = {});
+Request remove(const Resource& resource, const api::ObjectKey& key, Propagation how, const OnlyIf& only_if);
 
 /// Returns the same write as a dry run: validated, but not stored.
 Request dry_run(Request write);
