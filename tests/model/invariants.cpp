@@ -394,7 +394,7 @@ void Invariants::check_single(const api::ObjectKey& key, const Json& before, con
 }
 
 // A JobSet follows the TrainJob's `suspend` at the time of the reconcile's read, or later. One that runs with
-// a former number of nodes has to end.
+// a former number of nodes has to end, and so has that of a job which has ended.
 void Invariants::check_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (after.is_null()) return;
     bool suspends = after["spec"]["suspend"].bool_or(false);
@@ -405,7 +405,13 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     const auto life = lives_.find(api::parse_meta(after).controller_uid);
     if (life == lives_.end() || life->second.suspends.empty()) return;
     const bool resizes = suspends && runs_with_former_size(before);
-    bool said = resizes;
+    // The TrainJob may be gone by then.
+    const auto& reasons = life->second.reasons;
+    const bool was_ended = reasons.contains("DeadlineExceeded") ||
+                           reasons.contains("ProgressDeadlineExceeded") ||
+                           reasons.contains("TrainingRuntimeNotSupported");
+    const bool stops = suspends && was_ended;
+    bool said = resizes || stops;
     const auto& said_since = life->second.suspends;
     for (std::size_t i = 0; i < said_since.size(); ++i) {
         const bool until_later = i + 1 == said_since.size() || said_since[i + 1].first >= meant_.looked;
@@ -413,7 +419,7 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     }
     if (!has_looked())
         complain("JobSet " + text(key) + " was suspended or set going without a look at its TrainJob");
-    if (unharmed && suspends && !resizes && !before.is_null() &&
+    if (unharmed && suspends && !resizes && !stops && !before.is_null() &&
         meant_.at > said_since.back().first + promptly)
         complain("JobSet " + text(key) + " was suspended long after its TrainJob");
     if (!said)
@@ -444,6 +450,9 @@ void Invariants::check_owned(const Kind& kind, const api::ObjectKey& key, const 
     const std::string uid = api::parse_meta(after).controller_uid;
     const auto job = train_job_of(uid);
     if (!job || !api::terminal_condition(*job)) return;
+    const bool stops = kind.kind == "JobSet" && !before.is_null() &&
+                       !before["spec"]["suspend"].bool_or(false) && after["spec"]["suspend"].bool_or(false);
+    if (stops) return;
     // Another reconciler may have ended the job between the last read and the write of this one.
     if (reconcilers_ < 2 || seen_terminal_[asking_].contains(uid))
         complain(name + " was written although its TrainJob had ended");

@@ -142,7 +142,10 @@ void Concluder::operator()(const CleanUp& clean_up) {
     wait_for_ttl();
     conclusion_.jobs_status = jobs_status(observed_);
     follow_generation();
-    if (clean_up.delete_job_set) report_deletion();
+    if (clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::wait)
+        conclusion_.requeue_after = sooner(conclusion_.requeue_after, end_of_stop(job_) - now_);
+    if (clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove)
+        report_end_of_job_set(clean_up.job_set);
     if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
         report_error(outcome_.policy_unread->object, outcome_.policy_unread->error);
 }
@@ -189,11 +192,13 @@ void Concluder::set(std::string_view type, std::string_view status, std::string_
                   now_);
 }
 
-void Concluder::report_deletion() {
+void Concluder::report_end_of_job_set(EndOfJobSet step) {
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
     if (!failed) {
-        conclusion_.events.push_back(normal_event(event_reason::job_set_deleted,
-                                                  "The unfinished JobSet of the ended TrainJob is deleted"));
+        if (step == EndOfJobSet::remove)
+            conclusion_.events.push_back(
+                normal_event(event_reason::job_set_deleted,
+                             "The unfinished JobSet of the ended TrainJob is deleted"));
         return;
     }
     if (failed->error.code == api::Errc::not_found) return;

@@ -67,7 +67,7 @@ private:
     void wait_for_ttl();
     std::optional<std::chrono::seconds> until(std::optional<std::chrono::seconds> limit) const;
     bool leads_to_build(const Decision& decision) const;
-    void report_deletion();
+    void report_end_of_job_set(EndOfJobSet step);
     void set(std::string_view type, std::string_view status, std::string_view reason, std::string message,
              api::Time since = {});
     void report_error(const std::string& object, const api::Error& error);

@@ -22,13 +22,22 @@ Decision decide_dispatched(const Observed& observed, api::Time now) {
     return Ignore{};
 }
 
+EndOfJobSet end_of_job_set(const Observed& observed, api::Time now) {
+    const api::JobSet* job_set = own_job_set(observed);
+    // A second DELETE could change the propagation that the first one chose.
+    if (!job_set || job_set->finished || job_set->meta.deletion) return EndOfJobSet::leave;
+    // Kueue would resume one that is in its own queue.
+    if (now >= end_of_stop(*observed.job) || is_in_own_queue(*observed.job, job_set->queue))
+        return EndOfJobSet::remove;
+    if (!job_set->suspend) return EndOfJobSet::suspend;
+    return job_set->any_active() ? EndOfJobSet::wait : EndOfJobSet::remove;
+}
+
 // Steps 3 and 4 of docs/design/lifecycle.md#the-order-of-decisions. A TTL delete removes the JobSet by its
 // cascade, so a JobSet that cannot be deleted does not delay it.
 Decision decide_ended(const Observed& observed, api::Time now) {
     if (has_expired(observed, now)) return Expire{};
-    const api::JobSet* job_set = own_job_set(observed);
-    // A second DELETE could change the propagation that the first one chose.
-    return CleanUp{.delete_job_set = job_set && !job_set->finished && !job_set->meta.deletion};
+    return CleanUp{end_of_job_set(observed, now)};
 }
 
 // Step 5. It comes before the deadlines, steps 8 and 9: finished work is not thrown away.
@@ -163,7 +172,9 @@ struct NeedsLive {
     Live operator()(const StoreTransition&) const { return Live::nothing; }
     // A finished JobSet stays finished; whether another one may end the job depends on the latest view.
     Live operator()(const Finish& finish) const { return all_if(!finish.from_job_set); }
-    Live operator()(const CleanUp& clean_up) const { return all_if(clean_up.delete_job_set); }
+    Live operator()(const CleanUp& clean_up) const {
+        return all_if(clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove);
+    }
     Live operator()(const Expire&) const { return Live::all; }
     Live operator()(const Run& run) const {
         switch (run.job_set) {
@@ -195,6 +206,10 @@ struct MayComeOfUnseenJobSet {
 };
 
 }  // namespace
+
+api::Time end_of_stop(const api::TrainJob& ended) {
+    return api::terminal_condition(ended)->last_transition + std::chrono::minutes(1);
+}
 
 Decision decide(const Observed& observed, api::Time now) {
     if (!observed.job) return Ignore{};

@@ -44,7 +44,7 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
     if (conclusion.retry_state.stall && !active_deadline(observed)) return RequeueReason::stall;
     const auto* clean_up = std::get_if<CleanUp>(&decision);
     if (!clean_up) return RequeueReason::deadline;
-    return clean_up->delete_job_set ? RequeueReason::clean_up : RequeueReason::ttl;
+    return clean_up->job_set == EndOfJobSet::leave ? RequeueReason::ttl : RequeueReason::clean_up;
 }
 
 // Each counted one is one of all. Numbers that were forged may be too large before.

@@ -64,10 +64,12 @@ std::string describe(const JobsReplaced& replaced) {
 
 void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || !job_set->meta.deletion || !observed.job->meta.deletion) return;
+    const api::Condition* end = api::terminal_condition(*observed.job);
+    const auto asked = observed.job->meta.deletion;
+    if (!job_set || !job_set->meta.deletion || (!asked && !end)) return;
     const auto& reported = observed.retry_state.deletion_reported;
-    const api::Time due = reported ? *reported + again_after
-                                   : std::max(*observed.job->meta.deletion, *job_set->meta.deletion) + usual;
+    const api::Time since = std::max(*job_set->meta.deletion, asked ? *asked : end->last_transition);
+    const api::Time due = reported ? *reported + again_after : since + usual;
     conclusion.retry_state.deletion_reported = reported;
     if (now < due) {
         conclusion.requeue_after = sooner(conclusion.requeue_after, due - now);

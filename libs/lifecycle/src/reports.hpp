@@ -49,7 +49,8 @@ void report_queue(Conclusion& conclusion, const Observed& observed, const Decisi
 
 /// Adds a Warning event about a deletion that is blocked: a minute after its beginning, and every half an
 /// hour from then on. A TrainJob that is being deleted waits for its JobSet, and that for its Jobs, Pods and
-/// volume claims; a finalizer of any of them blocks all. Call it last: it changes events, requeue and retry
+/// volume claims; a finalizer of any of them blocks all. The JobSet of a TrainJob that has ended waits
+/// likewise. Call it last: it changes events, requeue and retry
 /// state of the conclusion.
 void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now);
 

@@ -32,6 +32,18 @@ def test_a_deadline_ends_the_job_and_its_pods_and_a_restart_does_not_move_it(sig
     assert rest.get("trainjobs", "late") is not None
 
 
+def test_a_finalizer_of_another_tool_keeps_the_job_set_but_not_its_pods(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("kept", seconds="never", activeDeadlineSeconds=8))
+    until_runs(rest, "kept")
+    rest.patch("jobsets", "kept", {"metadata": {"finalizers": [HOLD]}})
+    until(rest, "kept", "Failed", "DeadlineExceeded")
+    wait_for("the pods to be deleted", lambda: not pods(rest, "kept"))
+    wait_for("the deletion of the JobSet", lambda: "deletionTimestamp" in rest.get("jobsets", "kept")["metadata"])
+    rest.patch("jobsets", "kept", {"metadata": {"finalizers": []}})
+    wait_for("the end of the JobSet", lambda: not rest.get("jobsets", "kept"))
+
+
 def test_suspension_stops_the_deadline_and_each_resume_starts_a_full_period(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("paused", seconds="never", activeDeadlineSeconds=10, suspend=True))

@@ -107,7 +107,8 @@ TEST_CASE("a job that fails without progress is ended in one write, and then cle
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(ended.measurements.end == lifecycle::End::progress_deadline);
     life.look(1s);
-    CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
+    CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
 }
 
 TEST_CASE("a Lease that allows no verdict costs one read each half a minute") {

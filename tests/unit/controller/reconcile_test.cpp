@@ -77,7 +77,7 @@ TEST_CASE("a status that is too long for the cache is written again as a whole")
     CHECK(life.server.take_writes().empty());
 }
 
-TEST_CASE("after the deadline the status comes first and the JobSet goes in the next reconcile") {
+TEST_CASE("after the deadline the status comes first, then the JobSet is suspended, then it goes") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 20);
     CHECK(life.reconcile().requeue_after == 20s);
@@ -86,6 +86,9 @@ TEST_CASE("after the deadline the status comes first and the JobSet goes in the 
     life.reconcile();
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.condition("Failed") == "True/DeadlineExceeded");
+    life.reconcile();
+    CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     life.reconcile();
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
     life.reconcile();
@@ -281,10 +284,12 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
         if (!request.target.starts_with(config_maps_path)) return std::nullopt;
         return api::Error{.code = api::Errc::forbidden, .message = "may not", .http_status = 403};
     };
-    const auto report = life.reconcile();
-    CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
-    CHECK(report.requeue_after);
-    CHECK(report.error);
+    for (const char* write : {"PATCH ", "DELETE "}) {
+        const auto report = life.reconcile();
+        CHECK(life.server.take_writes() == Writes{write + job_set_path});
+        CHECK(report.requeue_after);
+        CHECK(report.error);
+    }
     CHECK_THAT(life.log_lines.back(), Catch::Contains("JobSetDeleted"));
 }
 

@@ -108,12 +108,12 @@ TEST_CASE("a reconcile needs no further one if the writes that it has made leave
 
 TEST_CASE("a status that could not be written counts as a failed reconcile", "[conclude]") {
     const Observed observed = failed_by_deadline();
-    const Conclusion deleted = conclude_after(observed, 90s);
-    const Conclusion failed = after_failed_status_write(deleted, observed, lost_connection, start + 90s);
+    const Conclusion deleted = conclude_after(observed, 150s);
+    const Conclusion failed = after_failed_status_write(deleted, observed, lost_connection, start + 150s);
     CHECK(text(failed.events) == "Normal JobSetDeleted");
     CHECK(failed.requeue_after == 1s);
     CHECK(failed.retry_state ==
-          RetryState{.failures = 1, .errors_since = start + 90s, .waits_until = start + 91s});
+          RetryState{.failures = 1, .errors_since = start + 150s, .waits_until = start + 151s});
 
     Observed to_suspend = running();
     to_suspend.job->suspend = true;

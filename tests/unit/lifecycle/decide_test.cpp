@@ -31,6 +31,7 @@ void orphan(Observed& o) { o.job_set->meta.controller_uid.clear(); }
 void managed_by_kueue(Observed& o) { o.job->managed_by = "kueue.x-k8s.io/multikueue"; }
 void being_deleted(Observed& o) { o.job->meta.deletion = start; }
 void job_set_being_deleted(Observed& o) { o.job_set->meta.deletion = start; }
+void suspend_job_set(Observed& o) { o.job_set->suspend = true; }
 void unsupported(Observed& o) { o.job->runtime_ref.kind = "OtherRuntime"; }
 void ask_to_suspend(Observed& o) { o.job->suspend = true; }
 void ask_to_resume(Observed& o) { o.job->suspend = false; }
@@ -174,18 +175,30 @@ TEST_CASE("an ended job stays ended whatever happens", "[decide]") {
     const Case cases[] = {
         {"its JobSet is deleted", completed_job, lose_job_set, "clean up"},
         {"its JobSet is another one's now", completed_job, make_foreign, "clean up"},
-        {"its JobSet is not finished", failed_by_deadline, nothing, "clean up: delete JobSet"},
+        {"its JobSet runs", failed_by_deadline, nothing, "clean up: suspend JobSet"},
+        {"its JobSet is suspended and its Pods still run", failed_by_deadline, suspend_job_set,
+         "clean up: wait for Pods", 119s},
+        {"its Pods are not stopped for a minute", failed_by_deadline, suspend_job_set,
+         "clean up: delete JobSet", 120s},
+        {"none of its Pods is active any more", failed_by_deadline,
+         [](Observed& o) {
+             suspend_job_set(o);
+             o.job_set->replicated_jobs = {};
+         },
+         "clean up: delete JobSet"},
+        {"Kueue would resume its JobSet", failed_by_deadline,
+         [](Observed& o) { o.job_set->queue = "team"; }, "clean up: delete JobSet"},
         {"its JobSet completes after the deadline", failed_by_deadline,
          [](Observed& o) { o.job_set->finished = condition("Completed", "True", "AllJobsCompleted"); },
          "clean up"},
         {"a former leader makes the JobSet again", completed_job,
-         [](Observed& o) { o.job_set = job_set_of(*o.job); }, "clean up: delete JobSet"},
+         [](Observed& o) { o.job_set = job_set_of(*o.job); }, "clean up: suspend JobSet"},
         {"another owner's JobSet takes the name", failed_by_deadline, make_foreign, "clean up"},
         {"its JobSet is being deleted already", failed_by_deadline, job_set_being_deleted, "clean up"},
         {"it is suspended", completed_job, ask_to_suspend, "clean up"},
         {"its deadline passes", completed_job, [](Observed& o) { o = with_deadline(o, 1s); }, "clean up", 1h},
         {"its runtimeRef is not supported", completed_job, unsupported, "clean up"},
-        {"it is being deleted", failed_by_deadline, being_deleted, "clean up: delete JobSet"},
+        {"it is being deleted", failed_by_deadline, being_deleted, "clean up: suspend JobSet"},
         {"its TTL has passed", completed_job, expire, "expire", 30s},
         {"its TTL has passed and its JobSet runs", failed_by_deadline, expire, "expire", 60s},
         {"its TTL has passed and it is being deleted", completed_job,
@@ -295,7 +308,9 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
         {"an end that the JobSet tells of", Finish{.from_job_set = true}, Live::nothing},
         {"an end of our own", Finish{}, Live::all},
         {"cleaning up", CleanUp{}, Live::nothing},
-        {"deleting a JobSet", CleanUp{.delete_job_set = true}, Live::all},
+        {"suspending the JobSet of an ended job", CleanUp{EndOfJobSet::suspend}, Live::all},
+        {"waiting for its Pods", CleanUp{EndOfJobSet::wait}, Live::nothing},
+        {"deleting it", CleanUp{EndOfJobSet::remove}, Live::all},
         {"deleting the TrainJob", Expire{}, Live::all},
         {"leaving a JobSet alone", Run{}, Live::nothing},
         {"suspending", Run{.suspend_job_set = true}, Live::all},

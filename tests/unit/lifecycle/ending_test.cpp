@@ -81,22 +81,34 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
 
 TEST_CASE("cleaning up is tried until it is done", "[conclude]") {
     Observed observed = failed_by_deadline();
-    SECTION("deleted") {
+    SECTION("suspended first") {
         const Conclusion conclusion = conclude_after(observed, 90s);
+        CHECK(conclusion.events.empty());
+        CHECK_FALSE(conclusion.status_changed);
+        CHECK(conclusion.requeue_after == 30s);
+    }
+    SECTION("then its Pods are given a minute from the end") {
+        observed.job_set->suspend = true;
+        const Conclusion conclusion = conclude_after(observed, 90s);
+        CHECK(conclusion.events.empty());
+        CHECK(conclusion.requeue_after == 30s);
+    }
+    SECTION("deleted") {
+        const Conclusion conclusion = conclude_after(observed, 150s);
         CHECK(text(conclusion.events) == "Normal JobSetDeleted");
         CHECK_FALSE(conclusion.status_changed);
         CHECK(conclusion.requeue_after == std::nullopt);
     }
     SECTION("gone already") {
         const auto error = server_error(404, "not found", api::Errc::not_found);
-        const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
+        const Conclusion conclusion = conclude_after(observed, 150s, refused(error, Write::remove));
         CHECK(conclusion.events.empty());
         CHECK(conclusion.requeue_after == std::nullopt);
         CHECK(conclusion.retry_state == RetryState{});
     }
     SECTION("another one by now, or a write in between: looked at again") {
         const auto error = server_error(409, "the UID in the precondition", api::Errc::conflict);
-        const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
+        const Conclusion conclusion = conclude_after(observed, 150s, refused(error, Write::remove));
         CHECK(conclusion.events.empty());
         CHECK(conclusion.requeue_after == 1s);
         CHECK(conclusion.retry_state == RetryState{});

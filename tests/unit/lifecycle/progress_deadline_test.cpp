@@ -212,7 +212,7 @@ TEST_CASE("a TrainJob without progress fails if it asks for that", "[progress]")
     CHECK(measurements(before, decide(before, start + due), {}, ended, true, start + due).end ==
           End::progress_deadline);
     look(story, due + 1s);
-    CHECK(text(decide(story.observed, start + due + 1s)) == "clean up: delete JobSet");
+    CHECK(text(decide(story.observed, start + due + 1s)) == "clean up: suspend JobSet");
 }
 
 TEST_CASE("an active deadline that has passed, and a finished JobSet, come before a progress deadline",

@@ -135,7 +135,7 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
         if (std::holds_alternative<Expire>(decision)) REQUIRE((ended && !deleting && observed.ttl));
         if (const auto* clean_up = std::get_if<CleanUp>(&decision)) {
             REQUIRE(ended);
-            if (clean_up->delete_job_set)
+            if (clean_up->job_set != EndOfJobSet::leave)
                 REQUIRE((own && !observed.job_set->finished && !observed.job_set->meta.deletion));
         }
         if (const auto* finish = std::get_if<Finish>(&decision)) {

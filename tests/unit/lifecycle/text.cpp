@@ -22,7 +22,13 @@ struct Describe {
         return "finish " + finish.condition.type + "/" + finish.condition.reason;
     }
     std::string operator()(const CleanUp& clean_up) const {
-        return clean_up.delete_job_set ? "clean up: delete JobSet" : "clean up";
+        switch (clean_up.job_set) {
+            case EndOfJobSet::leave: return "clean up";
+            case EndOfJobSet::suspend: return "clean up: suspend JobSet";
+            case EndOfJobSet::wait: return "clean up: wait for Pods";
+            case EndOfJobSet::remove: return "clean up: delete JobSet";
+        }
+        return "?";
     }
     std::string operator()(const Expire&) const { return "expire"; }
     std::string operator()(const Run& run) const {

@@ -138,10 +138,13 @@ kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
 }
 
 kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
-    if (!step.delete_job_set) co_return Outcome();
-    const kube::SameObject this_one(view_.observed.job_set->meta.uid);
+    using enum lifecycle::EndOfJobSet;
+    if (step.job_set == suspend) co_return co_await suspend_job_set(server_, view_, written_);
+    if (step.job_set != remove) co_return Outcome();
+    // One that finishes in this moment keeps its Pods and their logs.
+    const kube::SameVersion as_seen(view_.observed.job_set->meta);
     kube::Request removal =
-        kube::remove(kube::resources::job_sets, key(), kube::Propagation::background, this_one);
+        kube::remove(kube::resources::job_sets, key(), kube::Propagation::background, as_seen);
     const auto removed = co_await server_.send(std::move(removal));
     if (removed) co_return Outcome();
     co_return ended(WriteFailed{job_set_named(key()), removed.error(), lifecycle::Write::remove});

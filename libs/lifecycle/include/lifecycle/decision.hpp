@@ -30,9 +30,18 @@ struct Finish {
     bool operator==(const Finish&) const = default;
 };
 
-/// The job has ended: delete its JobSet if that has not finished.
+/// What becomes of the unfinished JobSet of a job that has ended. JobSet does nothing about a JobSet that is
+/// being deleted, so a finalizer of another tool would let its Pods run on: it is suspended first.
+enum class EndOfJobSet {
+    leave,    ///< there is none, it has finished, or it is being deleted
+    suspend,  ///< merge patch, with its uid and resourceVersion
+    wait,     ///< its Pods are being stopped
+    remove    ///< with its uid and resourceVersion, in the background
+};
+
+/// The job has ended.
 struct CleanUp {
-    bool delete_job_set = false;  ///< with its UID as precondition, background propagation
+    EndOfJobSet job_set = EndOfJobSet::leave;
 
     bool operator==(const CleanUp&) const = default;
 };
@@ -90,7 +99,7 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 //   decision = decide(observed, now)
 //   if needs_live(decision, observed) is more than was read live: observe that much live, decide again
 //   act on the decision, up to the first failure -> outcome
-//     CleanUp, Expire: the DELETE
+//     CleanUp: the suspension or the DELETE; Expire: the DELETE
 //     Run: suspend_job_set, then (if build) choose the runtime by plan_snapshot, build, store the snapshot,
 //          the other objects, and last the JobSet
 //   conclusion = conclude(observed, decision, outcome, now); its events without `needs_status` may be sent
@@ -100,6 +109,10 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 //   reconcile again after requeue_after, with the retry state
 //
 // A failure to read is concluded with as well. Whatever is interrupted is found again by the next reconcile.
+
+/// Returns when the JobSet of a job that has ended is deleted even if it could not be suspended, or its Pods are
+/// still active: a minute after the end. Without a JobSet controller, only the deletion stops them.
+api::Time end_of_stop(const api::TrainJob& ended);
 
 /// Returns what this reconcile does: docs/design/lifecycle.md#the-order-of-decisions. The same input gives
 /// the same decision, so a restart changes nothing. `now` is a time of the API server's clock; if `observed`

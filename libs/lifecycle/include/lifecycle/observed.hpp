@@ -31,7 +31,7 @@ struct RetryState {
     std::optional<api::Time> warned = {};       ///< when a Warning event was last sent about them
     std::optional<api::Time> stated = {};       ///< when a condition has last taken their text
     std::optional<api::Time> waits_until = {};  ///< the end of the backoff after the last failure
-    /// When a Warning event has last said that the deletion of the TrainJob is blocked.
+    /// When a Warning event has last said that a deletion is blocked.
     std::optional<api::Time> deletion_reported = {};
     /// When the current reconcile began, if that is known: a slow failure has lasted since then.
     std::optional<api::Time> began = {};
