@@ -196,9 +196,8 @@ void Concluder::report_end_of_job_set(EndOfJobSet step) {
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
     if (!failed) {
         if (step == EndOfJobSet::remove)
-            conclusion_.events.push_back(
-                normal_event(event_reason::job_set_deleted,
-                             "The unfinished JobSet of the ended TrainJob is deleted"));
+            conclusion_.events.push_back(normal_event(
+                event_reason::job_set_deleted, "The unfinished JobSet of the ended TrainJob is deleted"));
         return;
     }
     if (failed->error.code == api::Errc::not_found) return;

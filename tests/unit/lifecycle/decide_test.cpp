@@ -186,8 +186,8 @@ TEST_CASE("an ended job stays ended whatever happens", "[decide]") {
              o.job_set->replicated_jobs = {};
          },
          "clean up: delete JobSet"},
-        {"Kueue would resume its JobSet", failed_by_deadline,
-         [](Observed& o) { o.job_set->queue = "team"; }, "clean up: delete JobSet"},
+        {"Kueue would resume its JobSet", failed_by_deadline, [](Observed& o) { o.job_set->queue = "team"; },
+         "clean up: delete JobSet"},
         {"its JobSet completes after the deadline", failed_by_deadline,
          [](Observed& o) { o.job_set->finished = condition("Completed", "True", "AllJobsCompleted"); },
          "clean up"},

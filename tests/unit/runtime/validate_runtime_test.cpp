@@ -143,6 +143,8 @@ TEST_CASE("a changed forbidden value is refused, a moved one is not", "[admissio
 
 TEST_CASE("each warning of a runtime is given once", "[admission]") {
     const std::string deadline = path(pod, ".activeDeadlineSeconds");
+    const std::string parallelism = path(job, ".template.spec.parallelism");
+    const std::string completions = path(job, ".template.spec.completions");
     struct Case {
         const char* name;
         std::vector<Change> changes;
@@ -153,6 +155,9 @@ TEST_CASE("each warning of a runtime is given once", "[admission]") {
          {{"metadata.labels", "{trainer.kubeflow.org/support: deprecated}"}},
          "is deprecated"},
         {"pod_deadline", {{deadline.c_str(), "1"}}, "regardless of the TrainJob's deadline"},
+        {"replaced_completions",
+         {{parallelism.c_str(), "2"}, {completions.c_str(), "6"}},
+         "completions: job node runs as many Pods as its parallelism says, 2, and no more"},
         {"shared_subdomain",
          {{"spec.template.spec.network", "{subdomain: team}"}},
          "spec.template.spec.network.subdomain: TrainJobs share the first one's Service"},

@@ -5,6 +5,7 @@
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/run_policy.hpp"
+#include "api/text.hpp"
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
 #include "build/trainer_errors.hpp"
@@ -151,6 +152,22 @@ std::vector<std::string> pod_deadlines(const Json& runtime) {
     return found;
 }
 
+// Returns a warning for each job whose completions the build replaces by its parallelism.
+std::vector<std::string> completion_warnings(const Json& runtime) {
+    std::vector<std::string> found;
+    const auto& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"].items();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const Json& job = jobs[i]["template"]["spec"];
+        const std::int64_t at_a_time = std::max<std::int64_t>(1, job["parallelism"].int_or(1));
+        if (job["completions"].int_or(at_a_time) != at_a_time)
+            found.push_back(replicated_job_path(i) + ".template.spec.completions: job " +
+                            api::cut_bytes(jobs[i]["name"].as_string(), 63) +
+                            " runs as many Pods as its parallelism says, " + std::to_string(at_a_time) +
+                            ", and no more after them");
+    }
+    return found;
+}
+
 // Returns a warning for each resource that no Pod can have. It is no error, since a TrainJob may replace the
 // quantity.
 std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pipeline) {
@@ -230,6 +247,10 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
         !deadlines.empty() && deadlines != pod_deadlines(before))
         warn(Rule::pod_deadline,
              "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's deadline");
+    const auto replaced = completion_warnings(before);
+    for (std::string& warning : completion_warnings(object))
+        if (std::find(replaced.begin(), replaced.end(), warning) == replaced.end())
+            warn(Rule::replaced_completions, std::move(warning));
     const auto warned = resource_warnings(before, pipeline);
     for (const std::string& warning : resource_warnings(object, pipeline))
         if (!warned.contains(warning)) warn(Rule::runtime_resources, warning);
