@@ -85,7 +85,7 @@ std::optional<Request> EventSeries::fold(const Regarding& regarding, const Event
             {{"count", series.count},
              {"lastTimestamp", seconds},
              {"series", api::Json::object({{"count", series.count}, {"lastObservedTime", time}})}});
-        return merge_patch(resources::events, {ns, name}, std::move(patch));
+        return merge_patch(resources::events, {ns, name}, std::move(patch), Unconditional());
     }
     const api::Json event =
         api::Json::object({{"apiVersion", "v1"},
