@@ -208,7 +208,7 @@ struct MayComeOfUnseenJobSet {
 }  // namespace
 
 api::Time end_of_stop(const api::TrainJob& ended) {
-    return api::terminal_condition(ended)->last_transition + std::chrono::minutes(1);
+    return api::terminal_condition(ended)->last_transition + std::chrono::seconds(30);
 }
 
 Decision decide(const Observed& observed, api::Time now) {

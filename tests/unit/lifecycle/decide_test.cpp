@@ -177,9 +177,9 @@ TEST_CASE("an ended job stays ended whatever happens", "[decide]") {
         {"its JobSet is another one's now", completed_job, make_foreign, "clean up"},
         {"its JobSet runs", failed_by_deadline, nothing, "clean up: suspend JobSet"},
         {"its JobSet is suspended and its Pods still run", failed_by_deadline, suspend_job_set,
-         "clean up: wait for Pods", 119s},
-        {"its Pods are not stopped for a minute", failed_by_deadline, suspend_job_set,
-         "clean up: delete JobSet", 120s},
+         "clean up: wait for Pods", 89s},
+        {"its Pods are not stopped for half a minute", failed_by_deadline, suspend_job_set,
+         "clean up: delete JobSet", 90s},
         {"none of its Pods is active any more", failed_by_deadline,
          [](Observed& o) {
              suspend_job_set(o);

@@ -82,16 +82,16 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
 TEST_CASE("cleaning up is tried until it is done", "[conclude]") {
     Observed observed = failed_by_deadline();
     SECTION("suspended first") {
-        const Conclusion conclusion = conclude_after(observed, 90s);
+        const Conclusion conclusion = conclude_after(observed, 80s);
         CHECK(conclusion.events.empty());
         CHECK_FALSE(conclusion.status_changed);
-        CHECK(conclusion.requeue_after == 30s);
+        CHECK(conclusion.requeue_after == 10s);
     }
-    SECTION("then its Pods are given a minute from the end") {
+    SECTION("then its Pods are given half a minute from the end") {
         observed.job_set->suspend = true;
-        const Conclusion conclusion = conclude_after(observed, 90s);
+        const Conclusion conclusion = conclude_after(observed, 80s);
         CHECK(conclusion.events.empty());
-        CHECK(conclusion.requeue_after == 30s);
+        CHECK(conclusion.requeue_after == 10s);
     }
     SECTION("deleted") {
         const Conclusion conclusion = conclude_after(observed, 150s);

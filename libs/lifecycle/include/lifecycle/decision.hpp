@@ -111,7 +111,7 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 // A failure to read is concluded with as well. Whatever is interrupted is found again by the next reconcile.
 
 /// Returns when the JobSet of a job that has ended is deleted even if it could not be suspended, or its Pods
-/// are still active: a minute after the end. Without a JobSet controller, only the deletion stops them.
+/// are still active: half a minute after the end. Without a JobSet controller, only the deletion stops them.
 api::Time end_of_stop(const api::TrainJob& ended);
 
 /// Returns what this reconcile does: docs/design/lifecycle.md#the-order-of-decisions. The same input gives

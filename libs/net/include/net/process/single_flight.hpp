@@ -1,5 +1,6 @@
 #pragma once
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -120,8 +121,11 @@ private:
             const Running running(line, *flight);
             if (state->share == Share::not_begun) close();
             Value result = co_await std::move(call);
+            // A call that was cut may return all the same, for example an error.
+            const auto cut = co_await asio::this_coro::cancellation_state;
+            const bool is_cut = cut.cancelled() != asio::cancellation_type::none;
             // Each of the others makes its own call.
-            if (!state->shared(result)) co_return result;
+            if (is_cut || !state->shared(result)) co_return result;
             flight->result.emplace(std::move(result));
             close();
         }
