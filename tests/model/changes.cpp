@@ -10,6 +10,7 @@ using namespace ends;
 
 const char* const resume = R"({"spec":{"suspend":false}})";
 const api::ObjectKey the_claim = {"ns", "data-job"};
+const api::ObjectKey the_snapshot = {"ns", "job-runtime-snapshot"};
 const char* const our_label = R"("example.com/ours":"yes")";
 const Json other_zone = Json::object({{"zone", "b"}});
 const Json never_ending = Json::object({{"signalbox.test/run-seconds", "never"}});
@@ -114,10 +115,35 @@ std::vector<Scenario> changes() {
           {60s, once_suspended(change_job(with(pods_that("never"))))},
           {90s, once_suspended(change_job(resume))}},
          {resumed_and_running},
-         {"Suspended", "Resumed", "JobsCreationFailed", "JobsCreationSucceeded"},
+         {"Suspended", "Resumed", "JobSetKept", "JobsCreationSucceeded"},
          900s,
          all_of({initialized_once(), affinity_is("")}),
          same_job_set()},
+        {"a job is resumed although only a new JobSet could take its change, and would lose what has "
+         "finished",
+         {{1s, make_runtime(initializer())},
+          {2s, make_job(with(pods_that("never")))},
+          {20s, suspend_with(with_affinity(pods_that("never"), "b"))},
+          {60s, once_suspended(change_job(resume))}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobSetKept", "JobsCreationSucceeded"},
+         900s,
+         all_of({initialized_once(), never_refused()}),
+         all_of({same_job_set(), affinity_is("")})},
+        {"a job is resumed although its snapshot is gone and its runtime is another one",
+         {{1s, make_runtime()},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {45s, both(change_runtime(R"({"spec":{"mlPolicy":{"numNodes":5}}})"),
+                     remove(kube::resources::config_maps, the_snapshot, "Background"))},
+          {60s, change_job(resume)}},
+         {"-Resumed +JobsCreationSucceeded; running; no snapshot; 1 active",
+          "+JobsCreationSucceeded; running; no snapshot; 1 active",
+          // A reconciler that was down until then made its first JobSet of the other runtime.
+          resumed_and_running, running},
+         {"Suspended", "Resumed", "JobsBuildFailed", "JobsCreationSucceeded"},
+         900s,
+         {},
+         all_of({same_job_set(), job_set_has("parallelism", 1)})},
         taken_over({"a job that is first seen after its resume has its whole deadline",
                     {{1s, make_runtime()},
                      {2s, make_job(with(pods_that("20")), set("suspend", "true"),

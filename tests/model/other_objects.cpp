@@ -145,7 +145,7 @@ std::vector<Scenario> other_objects() {
           {30s + 24ms, change_job(resume)},
           {50s, change(kube::resources::config_maps, hosts_of_job, R"({"data":{"hostfile":"others"}})")},
           {55s, change_job(R"({"metadata":{"labels":{"a":"b"}}})")}},
-         {resumed_and_completed, completed, "-Resumed -JobsCreationFailed; suspended; snapshot; 0 active"},
+         {resumed_and_completed, completed},
          {"JobSetKept", "AllJobsCompleted", "JobsCreationSucceeded", "Resumed", "Suspended"},
          900s,
          has_hosts_of_its_nodes(),

@@ -89,10 +89,8 @@ std::vector<Scenario> takeovers() {
                      {17s, set_conditions(suspended_condition)},
                      {60s, change_job(with_affinity(pods_that("never"), "b"))},
                      {90s, change_job(R"({"spec":{"suspend":false}})")}},
-                    {"-Resumed -JobsCreationFailed; suspended; snapshot; 0 active",
-                     // Taken over after the change: it is not known that a user made it.
-                     resumed_and_running},
-                    {"JobsCreationFailed", "JobsCreationSucceeded", "Resumed"}},
+                    {resumed_and_running},
+                    {"JobSetKept", "JobsCreationSucceeded", "Resumed"}},
                    30s),
     };
 }

@@ -11,6 +11,7 @@ namespace {
 
 // "sha256:" and 32 bytes in hex.
 constexpr std::size_t longest_digest = 71;
+constexpr std::size_t longest_inputs = 34;
 
 struct Group {
     std::string_view name;
@@ -98,7 +99,8 @@ AppliedNote applied_note(const Json& object) {
     note.fixed_part = take_until('.');
     note.source = take_until('.');
     note.nodes = take_until('.');
-    note.runtime = rest;
+    note.runtime = take_until('.');
+    note.inputs = rest;
     return note;
 }
 
@@ -122,6 +124,11 @@ std::string noted_runtime(const Json& job_set) {
     return std::string(note.size() <= longest_digest ? note : "");
 }
 
+std::string noted_inputs(const Json& job_set) {
+    const std::string_view note = applied_note(job_set).inputs;
+    return std::string(note.size() <= longest_inputs ? note : "");
+}
+
 JobSet parse_job_set(const Json& object) {
     JobSet job_set;
     job_set.meta = parse_meta(object);
@@ -129,6 +136,7 @@ JobSet parse_job_set(const Json& object) {
     job_set.taken_over = is_taken_over(object);
     job_set.built_for_nodes = noted_nodes(object);
     job_set.runtime_digest = noted_runtime(object);
+    job_set.built_from = noted_inputs(object);
     job_set.suspend = object["spec"]["suspend"].bool_or(false);
     for (Condition& condition : parse_conditions(object["status"]["conditions"])) {
         if (condition.is_true() && condition.type == "RestartingJobSet")

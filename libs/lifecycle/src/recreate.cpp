@@ -55,9 +55,9 @@ std::string_view loss(Recreation verdict) {
 }
 
 api::Error cannot_take(Recreation why, const api::Error& refusal) {
-    return unapplied(refusal, "the change needs a new JobSet, which would " + std::string(loss(why)) +
-                                  "; undo the change, or delete the JobSet to start again (the only way "
-                                  "where the snapshot of the runtime was deleted after the runtime changed)");
+    return unapplied(refusal, "only a new JobSet makes a new claim, and that would " +
+                                  std::string(loss(why)) +
+                                  "; restore the claim, or delete the JobSet to start again");
 }
 
 api::Error changed_by_cluster(const api::Error& refusal, std::string field) {

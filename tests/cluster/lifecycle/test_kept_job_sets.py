@@ -175,6 +175,29 @@ def test_a_job_whose_initializers_have_finished_keeps_its_number_of_nodes(signal
 
 
 @pytest.mark.together
+def test_a_suspended_job_is_resumed_as_it_was_built_although_its_snapshot_is_gone_and_its_runtime_is_another_one(signalbox, rest):
+    rest.create(runtime("lost"))
+    before = {}
+    for name in ("as-before", "relabelled"):
+        rest.create(train_job(name, "lost", seconds="never", suspend=True))
+        before[name] = until_held(rest, name)
+    changed = rest.get("clustertrainingruntimes", "lost")
+    job_template(changed)["template"]["spec"]["containers"][0]["image"] = "registry.example.com/another:1"
+    rest.replace("clustertrainingruntimes", changed)
+    for name in before:
+        rest.delete("configmaps", f"{name}-runtime-snapshot")
+    resume(rest, "as-before")
+    patch(rest, "relabelled", pod_patch(labels={"example.com/a": "b"}), suspend=False)
+    for name, job_set in before.items():
+        until_runs(rest, name)
+        assert uid(rest.get("jobsets", name)) == uid(job_set)
+        assert "another" not in running_pods(rest, name)[0]["spec"]["containers"][0]["image"]
+    (kept,) = wait_for("the event", lambda: events(rest, "relabelled", "JobSetKept"))
+    assert kept["note"].startswith("The JobSet goes on as it was built: it cannot be built anew: spec.runtimeRef: ConfigMap ")
+    assert not events(rest, "as-before", "JobSetKept")
+
+
+@pytest.mark.together
 def test_a_deleted_job_set_is_created_again_with_its_remaining_claims(signalbox, rest):
     blueprint = runtime("keeping")
     job_template(blueprint)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
@@ -258,15 +281,11 @@ def test_a_job_set_that_a_late_resume_sets_going_with_a_former_number_of_nodes_i
         assert uid(renewed) != before["renewed"] and nodes(renewed) == 2
         assert uid(valued) == before["valued"] and nodes(valued) == 1 and not valued["spec"]["suspend"]
         assert not events(rest, "renewed", "JobSetKept")
-        # A queue would count two nodes.
         suspend(rest, "valued")
         until_held(rest, "valued")
         resume(rest, "valued")
-        message = until_not_created(rest, "valued", "JobsCreationFailed")["message"]
-        assert "delete its volume claims" in message and "undo the change, or delete the JobSet to start again" in message
-        rest.patch("trainjobs", "valued", {"spec": {"suspend": True, "trainer": {"numNodes": 1}}})
-        resume(rest, "valued")
         until_runs(rest, "valued")
+        assert nodes(rest.get("jobsets", "valued")) == 1
         assert uid(rest.get("jobsets", "valued")) == before["valued"]
 
 

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from jobs import runtime, train_job
-from progress import resume, running_pods, suspend, uid, until, until_alone, until_held, until_not_created, until_runs
+from progress import resume, running_pods, suspend, uid, until, until_alone, until_held, until_runs
 from rest import ApiError, wait_for
 
 
@@ -154,10 +154,14 @@ def test_volume_claims_of_a_job_that_has_run_are_not_deleted_for_a_change(signal
         (cause,) = denied.value.status["details"]["causes"]
         assert (cause["reason"], cause["field"]) == ("FieldValueForbidden", "spec.trainer.numNodes")
         assert "it needs a new JobSet, and that would delete its volume claims with what they hold" in cause["message"]
-        rest.patch("trainjobs", "valuable", {"spec": {"runtimePatches": [affinity_patch()]}})
-        condition = until_not_created(rest, "valuable", "JobsCreationFailed")
-        assert "containers" not in condition["message"] and ".affinity" in condition["message"]
-        assert "would delete its volume claims" in condition["message"]
+        patches = rest.get("trainjobs", "valuable")["spec"]["runtimePatches"]
+        with pytest.raises(ApiError) as denied:
+            rest.patch("trainjobs", "valuable", {"spec": {"runtimePatches": [*patches, affinity_patch()]}})
+        (cause,) = denied.value.status["details"]["causes"]
+        assert (cause["reason"], cause["field"]) == ("FieldValueForbidden", f"spec.runtimePatches[{len(patches)}]")
+        assert "it needs a new JobSet, and that would delete its volume claims with what they hold" in cause["message"]
+        resume(rest, "valuable")
+        until_runs(rest, "valuable")
         assert uid(rest.get("jobsets", "valuable")) == before
 
 

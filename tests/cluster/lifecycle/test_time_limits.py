@@ -127,11 +127,12 @@ def test_the_cleanup_after_a_deadline_is_retried_until_the_job_set_is_gone_and_r
         signalbox.restart_reconciler()
         wait_for("the successor's try", lambda: signalbox.reconciler.metric(
             "signalbox_api_requests_total", 'verb="DELETE"') >= 1)
-        assert pods(rest, "kept")
+        # Nothing of it runs meanwhile.
+        wait_for("its pods to be deleted", lambda: not pods(rest, "kept"))
+        assert rest.get("jobsets", "kept")["spec"]["suspend"]
     finally:
         keep_job_sets(rest, False)
     wait_for("the JobSet to be deleted", lambda: rest.get("jobsets", "kept") is None)
-    wait_for("its pods to be deleted", lambda: not pods(rest, "kept"))
     wait_for("the counts without active pods", lambda: all(
         entry["active"] == entry["ready"] == 0 for entry in rest.get("trainjobs", "kept")["status"]["jobsStatus"]))
 

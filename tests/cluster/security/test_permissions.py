@@ -4,7 +4,7 @@ import contextlib
 
 from deployment import NAMESPACE
 from jobs import runtime, train_job
-from progress import resume, suspend, until, until_alone, until_held, until_runs
+from progress import suspend, until, until_alone, until_held, until_runs
 from rest import conditions, true_conditions, wait_for
 
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/signalbox-reconciler"
@@ -61,6 +61,12 @@ def until_tried_again(signalbox, jobs=1):
     wait_for("a second attempt", lambda: failed_passes(signalbox) >= before + 2 * jobs)
 
 
+def a_selector():
+    pods = {"spec": {"nodeSelector": {"kubernetes.io/os": "linux"}}}
+    return {"manager": "signalbox.test/selector", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+        {"name": "node", "template": {"spec": {"template": pods}}}]}}}}
+
+
 # A TrainJob, its condition, and the object and permission that the message names. The last two jobs have a JobSet.
 DENIED = {
     "barred": ("Created", "JobSet {}/barred", "create", "jobset.x-k8s.io", "jobsets"),
@@ -95,7 +101,9 @@ def test_missing_permissions_are_reported_once_they_have_lasted_and_granting_the
         rest.create(train_job("unread", "unread", kind="TrainingRuntime"))
         rest.create(train_job("keyed", "keyed"))
         suspend(rest, "going")
-        resume(rest, "resting")
+        # Without a change, a resume needs no snapshot.
+        patches = rest.get("trainjobs", "resting")["spec"]["runtimePatches"]
+        rest.patch("trainjobs", "resting", {"spec": {"suspend": False, "runtimePatches": [*patches, a_selector()]}})
         until_tried_again(signalbox, len(DENIED))
         assert not any(is_denied(name) for name in DENIED)
         assert [conditions(rest.get("trainjobs", name)) for name in ("barred", "unread", "keyed")] == [{}, {}, {}]

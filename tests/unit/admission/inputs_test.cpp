@@ -5,6 +5,7 @@
 #include "net/tls/digest.hpp"
 #include "relay.hpp"
 #include "reviews.hpp"
+#include "runtime/applied_hash.hpp"
 #include "runtime/snapshot.hpp"
 #include "support/printers.hpp"
 
@@ -445,6 +446,46 @@ TEST_CASE("another number of nodes is refused if the new JobSet would lose somet
     CHECK(reply.allowed() == why.empty());
     CHECK_THAT(reply.message(), Catch::Contains(why));
     if (!why.empty()) CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.numNodes: Forbidden"});
+}
+
+TEST_CASE("a patch that only a new JobSet can take is denied if that would lose something", "[inputs]") {
+    Fixture fixture({}, {}, {.gates = runtime::Gates::all()});
+    const auto patched = [](const std::string& pod) {
+        Json job = job_with_status(created);
+        job["spec"]["suspend"] = true;
+        job["spec"]["runtimePatches"] =
+            api::parse_json(R"([{"manager": "example.com/team", "trainingRuntimeSpec": {"template": {"spec": {
+            "replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": )" +
+                            pod + R"(}}}}]}}}}])")
+                .value();
+        return job;
+    };
+    const std::string anywhere = R"({"affinity": {"nodeAffinity": {"a": "b"}}})";
+    const Json old_job = patched(R"({"nodeSelector": {"a": "b"}})");
+    fixture.store(kube::resources::config_maps, snapshot_of(old_job, test::cluster_runtime()));
+    Json found = own_job_set();
+    found["spec"]["suspend"] = true;
+    found["status"]["replicatedJobsStatus"] =
+        Json::array({Json::object({{"name", "init"}, {"succeeded", 1}})});
+    const auto built_from = [&](const Json& job) {
+        found["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] =
+            "a.b.c.-.d." + runtime::inputs_note(api::parse_train_job(job), false);
+    };
+    Json job = patched(anywhere);
+    built_from(old_job);
+    bool denied = false;
+    SECTION("the affinity") { denied = true; }
+    SECTION("a node selector") { job = patched(R"({"nodeSelector": {"a": "c"}})"); }
+    SECTION("nothing is lost") { found["status"].erase("replicatedJobsStatus"); }
+    SECTION("it becomes again what the JobSet was built from") { built_from(job); }
+    fixture.store(kube::resources::job_sets, found);
+    const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    INFO(reply.message());
+    CHECK(reply.allowed() != denied);
+    if (!denied) return;
+    CHECK(reply.causes() == std::vector<std::string>{"spec.runtimePatches[0]: Forbidden"});
+    CHECK_THAT(reply.message(), Catch::Contains("it needs a new JobSet, and that would run again what has "
+                                                "finished; create another TrainJob"));
 }
 
 TEST_CASE("each failed lookup is logged with its name", "[inputs]") {

@@ -66,6 +66,18 @@ TEST_CASE("a JobSet tells from which runtime it was built", "[api]") {
     CHECK(noted("1.2.3.4." + digest + "a").empty());
 }
 
+TEST_CASE("a JobSet tells from which fields of its TrainJob it was built", "[api]") {
+    const auto noted = [](const std::string& note) {
+        Json job_set;
+        job_set["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] = note;
+        return parse_job_set(job_set).built_from;
+    };
+    const std::string inputs = std::string(16, 'a') + "-" + std::string(16, 'b') + "+";
+    CHECK(noted("1.2.3.4.5." + inputs + " {}") == inputs);
+    CHECK(noted("1.2.3.4.5").empty());
+    CHECK(noted("1.2.3.4.5." + inputs + "x").empty());
+}
+
 TEST_CASE("a JobSet tells for which number of nodes it was built", "[api]") {
     const auto noted = [](const std::string& note) {
         Json job_set;
@@ -96,18 +108,19 @@ TEST_CASE("what was noted of an apply is read part by part", "[api]") {
         const AppliedNote note = applied_note(job_set);
         std::string all;
         for (const std::string_view part :
-             {note.hash, note.fixed_part, note.source, note.nodes, note.runtime, note.placement})
+             {note.hash, note.fixed_part, note.source, note.nodes, note.runtime, note.inputs, note.placement})
             all.append(part).append("|");
         return all;
     };
-    CHECK(parts("a.b.c.3 {\"node\":1.5}") == "a|b|c|3||{\"node\":1.5}|");
-    CHECK(parts("a.b.c.3") == "a|b|c|3|||");
-    CHECK(parts("a.b.c {\"a\":1.5.6}") == "a|b|c|||{\"a\":1.5.6}|");
-    CHECK(parts("a.b") == "a|b|||||");
-    CHECK(parts("a") == "a||||||");
-    CHECK(parts("") == "||||||");
-    CHECK(parts("a.b.c.3.4 ") == "a|b|c|3|4||");
-    CHECK(parts("...") == "||||||");
+    CHECK(parts("a.b.c.3 {\"node\":1.5}") == "a|b|c|3|||{\"node\":1.5}|");
+    CHECK(parts("a.b.c.3") == "a|b|c|3||||");
+    CHECK(parts("a.b.c {\"a\":1.5.6}") == "a|b|c||||{\"a\":1.5.6}|");
+    CHECK(parts("a.b") == "a|b||||||");
+    CHECK(parts("a") == "a|||||||");
+    CHECK(parts("") == "|||||||");
+    CHECK(parts("a.b.c.3.4 ") == "a|b|c|3|4|||");
+    CHECK(parts("a.b.c.3.4.d-e+ {}") == "a|b|c|3|4|d-e+|{}|");
+    CHECK(parts("...") == "|||||||");
     CHECK(applied_note(Json()).hash.empty());
 }
 

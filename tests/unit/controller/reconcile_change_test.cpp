@@ -233,9 +233,58 @@ TEST_CASE("a JobSet of which Jobs have finished is not made anew") {
     life.reconcile();
     REQUIRE(life.server.find(job_sets, key));
     CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
-    CHECK(life.message("Created").find("containers[0].image: must not change in a JobSet: the change needs "
-                                       "a new JobSet, which would run again what has finished") !=
-          std::string::npos);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    const std::string& told = life.log_lines.back();
+    CHECK(told.find("JobSetKept") != std::string::npos);
+    CHECK(told.find(
+              "containers[0].image is not as the TrainJob and its runtime say now, and a new one would run "
+              "again what has finished") != std::string::npos);
+}
+
+TEST_CASE("a JobSet of which Jobs have finished is resumed as it was built, with what may change in it") {
+    Life life;
+    life.set_suspend(true);
+    life.reconcile();
+    const auto pod = [&]() -> const Json& {
+        return life
+            .job_set()["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["template"]["spec"];
+    };
+    const Json image = pod()["containers"][std::size_t{0}]["image"];
+    const std::string uid = api::parse_meta(life.job_set()).uid;
+    life.server.edit(job_sets, key, [](Json& job_set) {
+        job_set["status"]["replicatedJobsStatus"] =
+            api::parse_json(R"([{"name": "node", "succeeded": 1}])").value();
+    });
+    life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+    life.set_in_job("runtimePatches", api::parse_json(R"([{"manager": "kueue.x-k8s.io/manager",
+        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec":
+        {"template": {"spec": {"nodeSelector": {"pool": "spot"}}}}}}]}}}}])")
+                                          .value());
+    life.set_suspend(false);
+    for (int i = 0; i < 3; ++i) life.reconcile();
+    CHECK(api::parse_meta(life.job_set()).uid == uid);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(pod()["containers"][std::size_t{0}]["image"] == image);
+    CHECK(pod()["nodeSelector"]["pool"] == Json("spot"));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    CHECK(life.condition("Suspended") == "False/Resumed");
+    const auto told =
+        std::count_if(life.log_lines.begin(), life.log_lines.end(), [](const std::string& line) {
+            return line.find("JobSetKept") != std::string::npos &&
+                   line.find("containers[0].image") != std::string::npos;
+        });
+    CHECK(told == 1);
+
+    // As it is suspended again, the change can be undone.
+    life.set_suspend(true);
+    for (int i = 0; i < 2; ++i) life.reconcile();
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    life.set_in_job("trainer", Json());
+    life.set_suspend(false);
+    for (int i = 0; i < 3; ++i) life.reconcile();
+    CHECK(api::parse_meta(life.job_set()).uid == uid);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
 TEST_CASE("what another release builds of the same is no reason for a new JobSet") {

@@ -86,23 +86,25 @@ TEST_CASE("a job is resumed with one look at each of its objects, and no older J
     life.set_suspend(false);
     life.server.take_writes();
     std::vector<std::string> reads;
-    bool interferes = false;
     life.server.refuse_read = [&](const kube::Request& request) {
         reads.push_back(request.target);
-        if (interferes && request.target.starts_with(config_maps_path)) {
-            interferes = false;
-            life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["other"] = "yes"; });
-        }
         return std::optional<api::Error>();
     };
     SECTION("undisturbed") {
         CHECK_FALSE(life.reconcile().error);
-        CHECK(reads == std::vector<std::string>{job_path, runtime_path, job_set_path,
-                                                config_maps_path + "/" + snapshot.name});
+        CHECK(reads == std::vector<std::string>{job_path, runtime_path, job_set_path});
+        const Writes writes = life.server.take_writes();
+        CHECK(std::count(writes.begin(), writes.end(), "PATCH " + job_set_path) == 1);
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     }
     SECTION("the JobSet changes after it was looked at") {
-        interferes = true;
+        bool interferes = true;
+        life.server.refuse = [&](const kube::Request& request) {
+            if (std::exchange(interferes, interferes && !request.target.starts_with(job_set_path)) &&
+                !interferes)
+                life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["other"] = "yes"; });
+            return std::optional<api::Error>();
+        };
         const auto report = life.reconcile();
         CHECK(report.error);
         CHECK(report.error->code == api::Errc::conflict);

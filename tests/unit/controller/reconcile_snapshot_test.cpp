@@ -78,6 +78,8 @@ TEST_CASE("a forged snapshot gives way to the runtime that the job began with", 
             Held life;
             forge_snapshot(life, life.forged);
             if (!has_job_set) life.server.erase(job_sets, key);
+            // Without a change nothing is built, and no snapshot is looked at.
+            life.set_in_job("labels", api::parse_json(R"({"team": "a"})").value());
             life.set_suspend(false);
             life.server.take_writes();
             life.reconcile();
@@ -94,35 +96,68 @@ TEST_CASE("a forged snapshot gives way to the runtime that the job began with", 
 
 TEST_CASE("a lost snapshot is made anew from the runtime that the job began with, and from no other",
           "[snapshot]") {
-    for (const bool has_job_set : {true, false}) {
-        for (const bool is_forged : {true, false}) {
-            DYNAMIC_SECTION((is_forged ? "forged" : "gone") << (has_job_set ? "" : ", as its JobSet")) {
+    for (const bool is_forged : {true, false}) {
+        DYNAMIC_SECTION((is_forged ? "forged" : "gone")) {
+            Held life;
+            if (is_forged)
+                forge_snapshot(life, life.forged);
+            else
+                life.server.erase(config_maps, snapshot);
+            life.server.erase(job_sets, key);
+            life.set_nodes(5);
+            life.set_suspend(false);
+            for (int i = 0; i < 3; ++i) life.reconcile();
+            CHECK(life.condition("Created") == "False/JobsBuildFailed");
+            CHECK(life.message("Created") == (is_forged ? refused_text : lost_text));
+            CHECK_FALSE(life.server.find(job_sets, key));
+
+            life.restore_runtime();
+            life.reconcile();
+            CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+            CHECK(life.runs_as_it_began());
+        }
+    }
+}
+
+TEST_CASE(
+    "a suspended job whose snapshot is lost is resumed as it was built, whatever has become of its runtime",
+    "[snapshot]") {
+    for (const bool is_changed : {true, false}) {
+        for (const char* loss : {"forged", "gone", "gone with its runtime"}) {
+            DYNAMIC_SECTION(loss << (is_changed ? ", and the job has changed" : "")) {
                 Held life;
-                if (is_forged)
+                const std::string uid = api::parse_meta(life.job_set()).uid;
+                if (loss == std::string("forged"))
                     forge_snapshot(life, life.forged);
                 else
                     life.server.erase(config_maps, snapshot);
-                if (!has_job_set) life.server.erase(job_sets, key);
-                life.set_nodes(5);
+                if (loss == std::string("gone with its runtime"))
+                    life.server.erase(cluster_training_runtimes, torch);
+                else
+                    life.set_nodes(5);
+                if (is_changed) life.set_in_job("labels", api::parse_json(R"({"team": "a"})").value());
                 life.set_suspend(false);
                 for (int i = 0; i < 3; ++i) life.reconcile();
-                CHECK(life.condition("Created") == "False/JobsBuildFailed");
-                CHECK(life.message("Created") == (is_forged ? refused_text : lost_text));
-                if (has_job_set) CHECK(life.job_set()["spec"]["suspend"] == true);
-                if (!has_job_set) CHECK_FALSE(life.server.find(job_sets, key));
-
-                life.restore_runtime();
-                life.reconcile();
                 CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+                CHECK(life.condition("Suspended") == "False/Resumed");
+                CHECK(life.job_set()["spec"]["suspend"] == false);
+                CHECK(api::parse_meta(life.job_set()).uid == uid);
                 CHECK(life.runs_as_it_began());
+                const auto told =
+                    std::count_if(life.log_lines.begin(), life.log_lines.end(), [](const std::string& line) {
+                        return line.find("JobSetKept") != std::string::npos &&
+                               line.find("it cannot be built anew") != std::string::npos;
+                    });
+                CHECK(told == (is_changed ? 1 : 0));
             }
         }
     }
 }
 
-TEST_CASE("a runtime that is deleted has to return as it was", "[snapshot]") {
+TEST_CASE("a runtime that is deleted has to return as it was for a job without a JobSet", "[snapshot]") {
     Held life;
     forge_snapshot(life, life.forged);
+    life.server.erase(job_sets, key);
     life.server.erase(cluster_training_runtimes, torch);
     life.set_suspend(false);
     life.reconcile();
@@ -238,8 +273,9 @@ TEST_CASE("a job that began under Kubeflow Trainer gets its digest once, from th
         life.server.edit(train_jobs, key, [](Json& job) { job["status"].erase("runtimeDigest"); });
         life.server.edit(job_sets, key, [](Json& job_set) {
             Json& note = job_set["metadata"]["annotations"][api::applied_hash_annotation];
-            const std::string text(note.as_string());
-            note = text.substr(0, text.rfind('.'));
+            std::string text(note.as_string());
+            for (int parts = 0; parts < 2; ++parts) text.resize(text.rfind('.'));
+            note = text;
         });
     };
     make_older();
@@ -256,8 +292,9 @@ TEST_CASE("a job that began under Kubeflow Trainer gets its digest once, from th
         forge_snapshot(life, life.forged);
         life.set_suspend(false);
         life.reconcile();
-        CHECK(life.message("Created") == refused_text);
-        CHECK(life.job_set()["spec"]["suspend"] == true);
+        CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+        CHECK(life.job_set()["spec"]["suspend"] == false);
+        CHECK(life.runs_as_it_began());
     }
     SECTION("without its JobSet, only one that the runtime confirms") {
         make_older();
@@ -280,6 +317,7 @@ TEST_CASE("a runtime that cannot be read is not taken for one that has changed",
         if (request.target != runtime_path) return std::nullopt;
         return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
     };
+    life.set_in_job("labels", api::parse_json(R"({"team": "a"})").value());
     life.set_suspend(false);
     CHECK(life.reconcile().error);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");

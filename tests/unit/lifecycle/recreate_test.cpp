@@ -86,15 +86,13 @@ TEST_CASE("how often a JobSet was made anew is noted for each generation of its 
     }
 }
 
-TEST_CASE("a change that a JobSet cannot take names the field and the way out", "[recreate]") {
-    const api::Error refusal = api::invalid("spec.replicatedJobs[0].replicas", "must not change in a JobSet");
+TEST_CASE("a JobSet that has lost a volume and cannot be made anew names the way out", "[recreate]") {
+    const api::Error refusal = {.code = api::Errc::invalid,
+                                .message = "it names volume \"v\", which is gone"};
     CHECK(
-        api::describe(cannot_take(Recreation::loses_claims, refusal)) ==
-        "spec.replicatedJobs[0].replicas: must not change in a JobSet: the change needs a new JobSet, which "
-        "would delete its volume claims with what they hold; undo the change, or delete the JobSet to start "
-        "again (the only way where the snapshot of the runtime was deleted after the runtime changed)");
-    CHECK(cannot_take(Recreation::loses_work, refusal).message.find("run again what has finished") !=
-          std::string::npos);
+        api::describe(cannot_take(Recreation::loses_work, refusal)) ==
+        "it names volume \"v\", which is gone: only a new JobSet makes a new claim, and that would run again "
+        "what has finished; restore the claim, or delete the JobSet to start again");
     CHECK(is_rejection(too_many_recreations(refusal)));
     CHECK(too_many_recreations(refusal).message.find("3 times") != std::string::npos);
 }

@@ -138,14 +138,18 @@ Json with_note(Json object, std::string_view note) {
 TEST_CASE("a JobSet's annotation with its placement fields stays small", "[runtime]") {
     const Json placed = job_set_of("{spec: {nodeSelector: {zone: b}, tolerations: []}}");
     CHECK(runtime::applied_hash(placed).size() == 16);
-    CHECK(note_on(placed).substr(50) == R"(.. {"node":{"nodeSelector":{"zone":"b"}}})");
+    CHECK(note_on(placed).substr(50) == R"(... {"node":{"nodeSelector":{"zone":"b"}}})");
     CHECK(runtime::is_applied(placed, placed));
-    CHECK(note_on(job_set_of("{}")).size() == 52);
-    const Json sized = runtime::with_applied_hash(placed, {"0123456789abcdef", "3", "sha256:ab"});
-    CHECK(note_on(sized).substr(50) == R"(.3.sha256:ab {"node":{"nodeSelector":{"zone":"b"}}})");
+    CHECK(note_on(job_set_of("{}")).size() == 53);
+    const runtime::BuildNote note = {
+        .source = "0123456789abcdef", .nodes = "3", .runtime = "sha256:ab", .inputs = "a-b+"};
+    const Json sized = runtime::with_applied_hash(placed, note);
+    CHECK(note_on(sized).substr(50) == R"(.3.sha256:ab.a-b+ {"node":{"nodeSelector":{"zone":"b"}}})");
     CHECK(runtime::applied_hash(sized) == runtime::applied_hash(placed));
     CHECK(runtime::keeps_template(placed, sized));
-    CHECK_FALSE(runtime::is_built_from_other(sized, "0123456789abcdef"));
+    CHECK_FALSE(runtime::is_built_from_other(sized, note));
+    CHECK(runtime::is_built_from_other(sized, {.source = note.source, .inputs = "a-c+"}));
+    CHECK(runtime::is_built_from_other(sized, {.source = "other", .inputs = note.inputs}));
     CHECK_FALSE(runtime::is_applied(sized, placed));
 
     Json large = placed;
@@ -160,7 +164,7 @@ TEST_CASE("a JobSet's annotation with its placement fields stays small", "[runti
                 Json::object({{"key", std::string(80, 'k') + std::to_string(k)}, {"operator", "Exists"}}));
         jobs.push_back(std::move(job));
     }
-    const Json noted = runtime::with_applied_hash(large, {"0123456789abcdef"});
+    const Json noted = runtime::with_applied_hash(large, {.source = "0123456789abcdef"});
     CHECK(to_json(large).size() > 262144);
     CHECK(note_on(noted).size() < 40000);
     CHECK(runtime::is_applied(noted, noted));
@@ -255,14 +259,17 @@ TEST_CASE("what a merge patch has suspended needs no apply unless something else
 
 TEST_CASE("a suspended JobSet needs an apply for another note", "[runtime]") {
     const Json object = tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}");
-    const auto noting = [&](const char* source, const char* nodes, const char* of) {
-        return runtime::with_applied_hash(object, {source, nodes, of});
+    const auto noting = [&](const char* source, const char* nodes, const char* of,
+                            const char* inputs = "inputs") {
+        return runtime::with_applied_hash(
+            object, {.source = source, .nodes = nodes, .runtime = of, .inputs = inputs});
     };
     const Json ours = noting("source", "3", "sha256:a");
     CHECK(runtime::is_applied_but_for_suspend(ours, ours, ours));
     CHECK(runtime::is_applied(ours, ours));
-    for (const Json& other : {noting("source", "4", "sha256:a"), noting("source", "3", "sha256:b"),
-                              noting("source", "3", ""), noting("other", "3", "sha256:a")}) {
+    for (const Json& other :
+         {noting("source", "4", "sha256:a"), noting("source", "3", "sha256:b"), noting("source", "3", ""),
+          noting("other", "3", "sha256:a"), noting("source", "3", "sha256:a", "other")}) {
         CHECK_FALSE(runtime::is_applied(ours, other));
         CHECK_FALSE(runtime::is_applied_but_for_suspend(ours, ours, other));
     }

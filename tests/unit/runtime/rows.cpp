@@ -84,6 +84,7 @@ public:
         if (const Json* job_set = source.find("jobSet"))
             row.job_set = api::JobSet{.meta = {.controller_uid = "job-uid"},
                                       .replicated_jobs = api::parse_jobs_status(*job_set)};
+        row.loses = source["loses"].as_string();
         row.asked = !source.contains("refused") && data_["target"].as_string() != "status";
         expect(row, source);
         if (source.contains("refused"))

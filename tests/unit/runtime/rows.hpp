@@ -13,6 +13,7 @@ struct Row {
     api::Json old_object = {};  ///< null on CREATE
     api::Json runtime = {};     ///< null: the table has none
     std::optional<api::JobSet> job_set = {};
+    std::string loses = {};  ///< what a new JobSet would do; empty: it loses nothing
 
     bool asked = true;  ///< false: the schema refuses the object already, or it is the status that changes
     std::string errors =

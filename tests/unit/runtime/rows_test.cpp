@@ -34,6 +34,7 @@ runtime::ValidationResult review(const Row& row) {
          .old_object = row.old_object,
          .runtime = lookups.runtime && !row.runtime.is_null() ? &row.runtime : nullptr,
          .job_set = lookups.job_set && row.job_set ? &*row.job_set : nullptr,
+         .loss_by_new_job_set = row.loses,
          .gates = runtime::Gates::all(),
          .now = api::parse_time("2026-01-16T10:00:00Z").value()},
         whole_pipeline());

@@ -58,3 +58,30 @@ TEST_CASE("fields that may change in a suspended JobSet are no part of its sourc
                  "2}}") != source("{manager: x.io/b, trainingRuntimeSpec: {a: 2}}, {manager: x.io/a, "
                                   "trainingRuntimeSpec: {a: 1}}"));
 }
+
+TEST_CASE("a JobSet notes what it was built from: what is fixed, and what may change at rest", "[runtime]") {
+    const auto job = [](const std::string& spec) {
+        return api::parse_train_job(tree("{metadata: {name: a, uid: u}, spec: {" + spec + "}}"));
+    };
+    const auto pod = [](const std::string& fields) {
+        return "runtimePatches: [{manager: x.io/a, trainingRuntimeSpec: {template: {spec: {replicatedJobs: "
+               "[{name: node, template: {spec: {template: {spec: {" +
+               fields + "}}}}}]}}}}]";
+    };
+    const std::string placed = runtime::inputs_note(job(pod("nodeSelector: {a: b}")), false);
+    CHECK(placed.size() == 33);
+    CHECK(runtime::inputs_note(job(pod("nodeSelector: {a: b}") + ", suspend: true"), false) == placed);
+    CHECK(runtime::inputs_note(job(pod("nodeSelector: {a: b}")), true) == placed + "+");
+    CHECK(runtime::inputs_note(job("runtimePatches: []"), false) == runtime::inputs_note(job(""), false));
+    for (const std::string& other :
+         {pod("nodeSelector: {a: c}"), pod("nodeSelector: {a: b}, affinity: {a: {}}"), std::string(),
+          pod("nodeSelector: {a: b}") + ", labels: {a: b}",
+          pod("nodeSelector: {a: b}") + ", trainer: {image: a}"})
+        CHECK(runtime::inputs_note(job(other), false) != placed);
+
+    CHECK(runtime::has_same_fixed_inputs(placed, job("")));
+    CHECK(runtime::has_same_fixed_inputs(placed + "+", job("labels: {a: b}")));
+    CHECK_FALSE(runtime::has_same_fixed_inputs("", job("")));
+    CHECK_FALSE(runtime::has_same_fixed_inputs(placed, job("trainer: {image: a}")));
+    CHECK_FALSE(runtime::has_same_fixed_inputs(placed, job(pod("affinity: {nodeAffinity: {a: b}}"))));
+}

@@ -24,6 +24,8 @@ struct JobSet {
     std::optional<std::int64_t> built_for_nodes = {};
     /// The digest of the runtime that it was built from, by the same annotation. Empty: as above.
     std::string runtime_digest = {};
+    /// runtime::inputs_note() when it was built, by the same annotation. Empty: as above.
+    std::string built_from = {};
     Restarts restarts_before = {};  ///< of the TrainJob's earlier JobSets: restarts_before_annotation
     Restarts restarts = {};         ///< its own, and those before
     std::optional<std::int64_t> max_restarts = {};  ///< of its failure policy, for its own alone
@@ -51,15 +53,16 @@ bool is_applied_here(const Json& object);
 /// missing, or api::taken_over_annotation is set.
 bool is_taken_over(const Json& job_set);
 
-/// The parts of applied_hash_annotation, `<hash>.<template>.<source>.<nodes>.<runtime> <placement>`, which
-/// runtime/applied_hash.hpp writes and explains. Objects that are no JobSet have the first one alone. What is
-/// missing is empty. Users can edit all of them. Refers to the object.
+/// The parts of applied_hash_annotation, `<hash>.<template>.<source>.<nodes>.<runtime>.<inputs> <placement>`,
+/// which runtime/applied_hash.hpp writes and explains. Objects that are no JobSet have the first one alone.
+/// What is missing is empty. Users can edit all of them. Refers to the object.
 struct AppliedNote {
     std::string_view hash = {};
     std::string_view fixed_part = {};
     std::string_view source = {};
     std::string_view nodes = {};
     std::string_view runtime = {};
+    std::string_view inputs = {};
     std::string_view placement = {};
 
     bool operator==(const AppliedNote&) const = default;
@@ -69,6 +72,9 @@ AppliedNote applied_note(const Json& object);
 /// Reads and writes that number in applied_hash_annotation of a JobSet: "3" or "-".
 std::optional<std::int64_t> noted_nodes(const Json& job_set);
 std::string nodes_note(const TrainJob& job);
+
+/// Reads the inputs there. Empty if they are longer than any.
+std::string noted_inputs(const Json& job_set);
 
 /// Reads the digest of the runtime there. Empty if it is longer than any digest.
 std::string noted_runtime(const Json& job_set);

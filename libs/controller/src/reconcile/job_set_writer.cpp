@@ -16,6 +16,7 @@ namespace {
 
 using api::Json;
 using lifecycle::Done;
+using lifecycle::JobSetPlan;
 using lifecycle::Outcome;
 using lifecycle::WriteFailed;
 
@@ -23,14 +24,6 @@ Outcome written() {
     Outcome outcome;
     outcome.job_set_written = true;
     return outcome;
-}
-
-// Returns the JobSet to apply to `live`: as it is built, with the entries of others, and with the template of
-// `live` if that stays.
-Json as_it_fits(const Json& built, const Json& live, bool keeps) {
-    Json wanted = lifecycle::with_entries_of_others(built, live);
-    wanted = lifecycle::with_mark_of_takeover(std::move(wanted), live, keeps);
-    return keeps ? runtime::with_live_template(wanted, live) : wanted;
 }
 
 bool is_in_own_queue(const api::TrainJob& job, const Json& job_set) {
@@ -44,22 +37,17 @@ Json with_written_suspend(Json job_set) {
     return job_set;
 }
 
-const Json& written_suspend(const Json& job_set) {
-    return job_set["metadata"]["annotations"][api::written_suspend_annotation];
-}
-
-// Returns the fields that an apply withdraws. A change of `suspend` alone withdraws none, whatever others
-// have added.
-std::vector<std::string> withdrawn_by(const Json& built, const Json& live) {
-    if (runtime::differs_in_suspend_only(built, live)) return {};
-    return lifecycle::withdrawn_fields(live, built);
-}
-
 // Lists the Jobs with the label of the JobSet's name.
 kube::Request list_jobs(const api::ObjectKey& job_set) {
     const std::string selector = std::string(api::job_set_name_label).append("=").append(job_set.name);
     return {.target = kube::path(kube::resources::jobs, {job_set.ns, ""}) +
                       "?labelSelector=" + kube::percent_encode(selector)};
+}
+
+// Returns whether the JobSet stays in place, and may be written.
+bool leaves_it(const JobSetPlan& plan) {
+    using Step = JobSetPlan::Step;
+    return plan.step == Step::keep || plan.step == Step::apply || plan.step == Step::replace_jobs;
 }
 
 Outcome kept_for(lifecycle::Recreation verdict) {
@@ -167,69 +155,66 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     }
     co_await net::next_turn();
     const Json as_built = noted(built);
-    const bool keeps_others = lifecycle::keeps_template_of_others(live);
-    const bool keeps = keeps_others || runtime::keeps_template(as_built, live);
-    const bool is_queued =
-        !written_suspend(live).is_null() || is_in_own_queue(job(), as_built) || is_in_own_queue(job(), live);
-    Json fitting = as_it_fits(as_built, live, keeps);
-    const Json wanted = is_queued ? with_written_suspend(std::move(fitting)) : std::move(fitting);
-    // An old view would take back what another reconciler has written.
-    if (is_queued && !is_latest && written_suspend(wanted) != written_suspend(live)) {
-        wants_live_view_ = true;
-        co_return Outcome();
-    }
-    co_await net::next_turn();
-    const bool noted = lifecycle::has_withdrawn(live);
-    const bool as_it_should_be = !noted && (runtime::is_applied(wanted, live) ||
-                                            runtime::is_applied_but_for_suspend(as_built, wanted, live));
-    std::vector<std::string> withdrawn;
-    co_await net::next_turn();
-    if (!as_it_should_be) withdrawn = withdrawn_by(as_built, live);
-    const bool replaces = noted || !withdrawn.empty();
-    std::string why = withdrawn.empty() ? "something was withdrawn" : withdrawn.front() + " was withdrawn";
-    // While the JobSet has to wait, the other objects wait too: they are for its Pods.
-    if (replaces && api::parse_job_set(live).any_active())
-        co_return ended(lifecycle::Waiting{std::move(why)});
-    if (replaces && !is_latest) {
-        wants_live_view_ = true;
-        co_return Outcome();
-    }
-    const Template pods = keeps && api::is_taken_over(live) ? Template::of_others : Template::own;
-    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, pods);
-    if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     auto lost = co_await lost_volume(server_, as_built, live);
     if (!lost) co_return ended(lifecycle::ReadFailed{"volume claims", lost.error()});
-    if (!lost->empty()) {
-        api::Error why_anew = {.code = api::Errc::invalid, .message = std::move(*lost), .http_status = 422};
-        co_return co_await begin_anew(built, live, std::move(why_anew));
-    }
-    if (as_it_should_be) co_return Outcome();
-
     co_await net::next_turn();
-    const Json* const kept = keeps ? &as_built : nullptr;
+    const lifecycle::PlanFacts facts = {
+        .is_latest = is_latest,
+        .is_queued = is_in_own_queue(job(), as_built) || is_in_own_queue(job(), live),
+        .lost_volume = std::move(*lost)};
+    JobSetPlan plan = lifecycle::plan_job_set(as_built, live, facts);
+    if (!leaves_it(plan)) co_return co_await end(plan, built, live);
+    const bool of_others = plan.keeps_template && api::is_taken_over(live);
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set,
+                                         of_others ? Template::of_others : Template::own);
+    if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
+    Outcome outcome = co_await write(plan, as_built, live);
+    const auto* failure = std::get_if<WriteFailed>(&outcome.result);
+    if (!failure || failure->write != lifecycle::Write::apply) co_return outcome;
+    plan = lifecycle::plan_after_refusal(plan, as_built, live, facts, failure->error);
+    if (leaves_it(plan)) co_return co_await write(plan, as_built, live);
+    co_return co_await end(plan, built, live);
+}
+
+// Carries out a plan that leaves the JobSet in place.
+kube::Task<Outcome> JobSetWriter::write(JobSetPlan& plan, const Json& as_built, const Json& live) {
+    if (plan.step == JobSetPlan::Step::keep) co_return Outcome();
     Outcome outcome = written();
-    if (keeps_others)
-        if (const std::string field = runtime::changed_fixed_field(as_built, live); !field.empty())
-            outcome.events.push_back(lifecycle::template_kept(field));
+    outcome.kept = plan.kept;  // the first time it differs, its note is written
+    outcome.events = plan.events;
+    const Json* const kept = plan.keeps_template ? &as_built : nullptr;
     Json noted_one;
     const Json* latest = &live;
-    if (Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
-        lifecycle::has_withdrawn(noting)) {
-        // It stays suspended until its Jobs are replaced, and the resume is still to be written.
-        if (is_queued) noting = with_written_suspend(std::move(noting));
-        if (!runtime::is_applied(noting, live)) {
-            auto applied = co_await apply(noting, live, kept);
-            if (!applied) co_return co_await refused(built, live, wanted, kept, applied.error());
+    co_await net::next_turn();
+    if (plan.step == JobSetPlan::Step::replace_jobs) {
+        if (!runtime::is_applied(plan.noting, live)) {
+            auto applied = co_await apply(plan.noting, live, kept);
+            if (!applied) co_return failed(applied.error());
             noted_one = std::move(*applied);
             latest = &noted_one;
         }
-        Outcome replaced = co_await replace_jobs(std::move(noting), *latest, kept, std::move(why));
+        Outcome replaced = co_await replace_jobs(std::move(plan.noting), *latest, kept, plan.withdrawn);
         if (!std::holds_alternative<Done>(replaced.result)) co_return replaced;
         for (lifecycle::Event& event : replaced.events) outcome.events.push_back(std::move(event));
     }
-    const auto applied = co_await apply(wanted, *latest, kept);
-    if (applied) co_return outcome;
-    co_return co_await refused(built, *latest, wanted, kept, applied.error());
+    const auto applied = co_await apply(plan.wanted, *latest, kept);
+    if (!applied) co_return failed(applied.error());
+    co_return outcome;
+}
+
+// Carries out any other plan.
+kube::Task<Outcome> JobSetWriter::end(const JobSetPlan& plan, const runtime::Built& built, const Json& live) {
+    using Step = JobSetPlan::Step;
+    switch (plan.step) {
+        case Step::keep:
+        case Step::apply:
+        case Step::replace_jobs: break;
+        case Step::wait: co_return ended(lifecycle::Waiting{api::describe(plan.error)});
+        case Step::recreate: co_return co_await recreate(built, live, plan.error);
+        case Step::refuse: co_return failed(plan.error);
+        case Step::needs_live: wants_live_view_ = true;
+    }
+    co_return Outcome();
 }
 
 // Applies `wanted` if `live` is still the latest version. Returns the JobSet after that.
@@ -275,23 +260,6 @@ kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, co
     co_return outcome;
 }
 
-kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Json& live, const Json& wanted,
-                                          const Json* kept, api::Error refusal) {
-    if (!lifecycle::refuses_immutable_field(refusal)) co_return failed(std::move(refusal));
-    // The API server's message contains the whole list of replicated jobs.
-    std::string field = runtime::changed_fixed_field(wanted, live);
-    if (!field.empty()) {
-        refusal.field = std::move(field);
-        refusal.message = "must not change in a JobSet";
-    } else if (kept) {
-        refusal = lifecycle::changed_by_cluster(refusal, runtime::changed_fixed_field(*kept, live));
-        // The user has no change to undo.
-        if (lifecycle::loses_something(lifecycle::recreation(lifecycle::refused_change(live))))
-            co_return failed(std::move(refusal));
-    }
-    co_return co_await begin_anew(built, live, std::move(refusal));
-}
-
 // Reads JobSet and TrainJob again. The TrainJob was read before its JobSet, and another reconciler may have
 // built a changed TrainJob in between. If it has not changed since, it was the same when the JobSet was read.
 kube::Task<Outcome> JobSetWriter::read_again(std::shared_ptr<const Json>& job_set) {
@@ -312,7 +280,7 @@ kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
     if (auto looked = co_await read_again(seen); !std::holds_alternative<Done>(looked.result))
         co_return looked;
     const Json& live = *seen;
-    if (!runtime::is_built_from_other(live, note_.source)) co_return Outcome();
+    if (!runtime::is_built_from_other(live, note_)) co_return Outcome();
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
     if (lifecycle::loses_something(verdict)) co_return kept_for(verdict);
     const api::Error outdated = invalid("it was created from what has been corrected since");
@@ -335,22 +303,7 @@ kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
         co_return kept_job_set(api::describe(failure->error), false);
     }
     if (!std::holds_alternative<Done>(planned.result)) co_return planned;
-    co_return co_await suspend_job_set(server_, view_, written_);
-}
-
-// Recreates the JobSet if that is possible and loses nothing.
-kube::Task<Outcome> JobSetWriter::begin_anew(const runtime::Built& built, const Json& live,
-                                             api::Error refusal) {
-    const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
-    switch (verdict) {
-        case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{api::describe(refusal)});
-        case lifecycle::Recreation::recreate: break;
-        case lifecycle::Recreation::loses_claims:
-        case lifecycle::Recreation::loses_work: co_return failed(lifecycle::cannot_take(verdict, refusal));
-    }
-    if (view_.live == lifecycle::Live::all) co_return co_await recreate(built, live, refusal);
-    wants_live_view_ = true;
-    co_return Outcome();
+    co_return co_await set_suspend(server_, view_, written_, true);
 }
 
 kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Json& live,
@@ -415,23 +368,26 @@ kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
     co_return error;
 }
 
-kube::Task<Outcome> suspend_job_set(kube::ApiServer& server, const View& view, WrittenVersions& written) {
+kube::Task<Outcome> set_suspend(kube::ApiServer& server, const View& view, WrittenVersions& written,
+                                bool suspend) {
     const api::JobSet& seen = *view.observed.job_set;
     const api::ObjectMeta& meta = seen.meta;
     const kube::SameVersion as_seen(meta);
     Json patch;
-    patch["spec"]["suspend"] = true;
+    patch["spec"]["suspend"] = suspend;
     if (seen.written_suspend || lifecycle::is_in_own_queue(*view.observed.job, seen.queue))
-        patch["metadata"]["annotations"][api::written_suspend_annotation] = "true";
+        patch["metadata"]["annotations"][api::written_suspend_annotation] = suspend ? "true" : "false";
     kube::Request request =
         kube::merge_patch(kube::resources::job_sets, meta.key(), std::move(patch), as_seen);
     request = kube::without_object(std::move(request));
     const auto patched = co_await server.send(std::move(request));
     if (!patched)
-        co_return ended(
-            WriteFailed{"JobSet " + to_string(meta.key()), patched.error(), lifecycle::Write::suspend});
+        co_return ended(WriteFailed{"JobSet " + to_string(meta.key()), patched.error(),
+                                    suspend ? lifecycle::Write::suspend : lifecycle::Write::apply});
     written.job_set = kube::version_of(*patched);
-    co_return Outcome();
+    Outcome outcome;
+    outcome.job_set_written = !suspend;
+    co_return outcome;
 }
 
 }  // namespace controller

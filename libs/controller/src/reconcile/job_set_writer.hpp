@@ -4,6 +4,7 @@
 #include "controller/reconcile/written_versions.hpp"
 #include "kube/client/api_server.hpp"
 #include "lifecycle/outcome.hpp"
+#include "lifecycle/plan_job_set.hpp"
 #include "runtime/applied_hash.hpp"
 
 namespace controller {
@@ -63,11 +64,10 @@ private:
     kube::Async<api::Json> apply(const api::Json& wanted, const api::Json& live, const api::Json* kept);
     kube::Task<lifecycle::Outcome> replace_jobs(api::Json noting, const api::Json& live,
                                                 const api::Json* kept, std::string why);
-    kube::Task<lifecycle::Outcome> refused(const runtime::Built& built, const api::Json& live,
-                                           const api::Json& wanted, const api::Json* kept,
-                                           api::Error refusal);
-    kube::Task<lifecycle::Outcome> begin_anew(const runtime::Built& built, const api::Json& live,
-                                              api::Error refusal);
+    kube::Task<lifecycle::Outcome> write(lifecycle::JobSetPlan& plan, const api::Json& as_built,
+                                         const api::Json& live);
+    kube::Task<lifecycle::Outcome> end(const lifecycle::JobSetPlan& plan, const runtime::Built& built,
+                                       const api::Json& live);
     kube::Task<lifecycle::Outcome> recreate(const runtime::Built& built, const api::Json& live,
                                             const api::Error& refusal);
     kube::Task<lifecycle::Outcome> plan_recreation(const runtime::Built& built, const api::Json& live,
@@ -87,10 +87,10 @@ private:
     bool wants_live_view_ = false;
 };
 
-/// Suspends the JobSet of a view, if it is still as it was read. Changes nothing else but a note of that in a
-/// JobSet with a queue of its own, so that no other error can keep a job from being suspended. References
+/// Suspends or resumes the JobSet of a view, if it is still as it was read. Changes nothing else but a note
+/// of that in a JobSet with a queue of its own, so that no other error can keep a job from it. References
 /// must live until the coroutine ends.
-kube::Task<lifecycle::Outcome> suspend_job_set(kube::ApiServer& server, const View& view,
-                                               WrittenVersions& written);
+kube::Task<lifecycle::Outcome> set_suspend(kube::ApiServer& server, const View& view,
+                                           WrittenVersions& written, bool suspend);
 
 }  // namespace controller

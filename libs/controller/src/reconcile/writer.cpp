@@ -1,10 +1,14 @@
 #include "controller/reconcile/writer.hpp"
 
+#include <algorithm>
+
 #include "api/names.hpp"
 #include "controller/reconcile/needs.hpp"
 #include "kube/client/status.hpp"
 #include "lifecycle/event.hpp"
+#include "lifecycle/plan_job_set.hpp"
 #include "lifecycle/recreate.hpp"
+#include "lifecycle/refusal.hpp"
 #include "lifecycle/restarts.hpp"
 #include "net/process/turns.hpp"
 #include "reconcile/apply_objects.hpp"
@@ -55,9 +59,13 @@ kube::Task<std::variant<Basis, StepFailure>> look_up(kube::ApiServer& server, co
 }
 
 runtime::BuildNote note_of(const Basis& basis, const runtime::Inputs& inputs) {
+    const auto& needs = basis.found.needs.objects;
+    const bool makes_others =
+        std::any_of(needs.begin(), needs.end(), [](const runtime::Need& need) { return need.apply; });
     return {.source = runtime::source_of(inputs),
             .nodes = api::nodes_note(inputs.job),
-            .runtime = basis.chosen.digest};
+            .runtime = basis.chosen.digest,
+            .inputs = runtime::inputs_note(inputs.job, makes_others)};
 }
 
 // Builds the objects, with the key pairs that they need.
@@ -139,7 +147,7 @@ kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
 
 kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
     using enum lifecycle::EndOfJobSet;
-    if (step.job_set == suspend) co_return co_await suspend_job_set(server_, view_, written_);
+    if (step.job_set == suspend) co_return co_await set_suspend(server_, view_, written_, true);
     if (step.job_set != remove) co_return Outcome();
     // One that finishes in this moment keeps its Pods and their logs.
     const kube::SameVersion as_seen(view_.observed.job_set->meta);
@@ -166,7 +174,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
 
 kube::Task<Outcome> Writer::run_in_steps(lifecycle::Run step) {
     if (step.suspend_job_set) {
-        Outcome suspended = co_await suspend_job_set(server_, view_, written_);
+        Outcome suspended = co_await set_suspend(server_, view_, written_, true);
         if (!std::holds_alternative<Done>(suspended.result)) co_return suspended;
     }
     if (!step.build) co_return Outcome();
@@ -176,7 +184,7 @@ kube::Task<Outcome> Writer::run_in_steps(lifecycle::Run step) {
         if (!std::holds_alternative<Done>(verified.result)) co_return verified;
     }
     Outcome outcome = co_await write(step);
-    outcome.kept = std::move(verified.kept);
+    if (verified.kept) outcome.kept = std::move(verified.kept);
     if (!step.resizes || !std::holds_alternative<Done>(outcome.result)) co_return outcome;
     Outcome resized = co_await resize(step);
     outcome.result = std::move(resized.result);
@@ -185,8 +193,20 @@ kube::Task<Outcome> Writer::run_in_steps(lifecycle::Run step) {
 }
 
 kube::Task<Outcome> Writer::write(lifecycle::Run step) {
+    const std::string began_with = lifecycle::began_with(view_.observed).digest;
+    if (step.job_set == JobSetAction::resume && view_.job_set &&
+        lifecycle::resumes_as_it_is(*view_.job_set, job(), began_with))
+        return resume_as_it_is(step);
     if (has_something_to_write(step.job_set)) return build_and_write(step);
     return step.adopts ? adopt(step.runtime) : nothing_to_do();
+}
+
+// Resumes the JobSet without a build. Only one with a build tells why the cluster refuses that.
+kube::Task<Outcome> Writer::resume_as_it_is(lifecycle::Run step) {
+    Outcome outcome = co_await set_suspend(server_, view_, written_, false);
+    const auto* failed = std::get_if<WriteFailed>(&outcome.result);
+    if (!failed || !lifecycle::is_rejection(failed->error)) co_return outcome;
+    co_return co_await build_and_write(step);
 }
 
 kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
@@ -196,12 +216,8 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
         of_former_size = with_num_nodes(job(), *live->built_for_nodes);
     const api::TrainJob& wanted = of_former_size ? *of_former_size : job();
     auto looked_up = co_await look_up(server_, view_, build_context_, step.runtime, wanted);
-    if (auto* failure = std::get_if<StepFailure>(&looked_up)) {
-        // The loss of its runtime must not harm a running job.
-        const bool is_lost = std::holds_alternative<lifecycle::BuildFailed>(*failure);
-        if (step.job_set == JobSetAction::leave && is_lost) co_return Outcome();
-        co_return ended(std::move(*failure));
-    }
+    if (const auto* failure = std::get_if<StepFailure>(&looked_up))
+        co_return co_await go_on_without_build(step.job_set, *failure);
     const Basis& basis = std::get<Basis>(looked_up);
     const ChosenRuntime& chosen = basis.chosen;
     const NeededObjects& found = basis.found;
@@ -210,10 +226,10 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     co_await net::next_turn();
     runtime::Inputs inputs = inputs_of(basis, wanted, view_);
     auto made = build(found.needs, inputs, build_context_.pipeline);
-    if (auto* failure = std::get_if<StepFailure>(&made)) {
+    if (const auto* failure = std::get_if<StepFailure>(&made)) {
         // Users can edit the note of the former number of nodes.
         if (of_former_size) co_return Outcome();
-        co_return ended(std::move(*failure));
+        co_return co_await go_on_without_build(step.job_set, *failure);
     }
     const auto& built = std::get<runtime::Built>(made);
     co_await net::next_turn();
@@ -247,7 +263,20 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     wants_live_view_ = job_set.wants_live_view();
     outcome.result = std::move(applied.result);
     outcome.job_set_written = applied.job_set_written;
+    outcome.kept = std::move(applied.kept);
     for (lifecycle::Event& event : applied.events) outcome.events.push_back(std::move(event));
+    co_return outcome;
+}
+
+// Whatever cannot be built any more, such as a job whose runtime is lost: one that runs goes on, and one that
+// is resumed does so as it was built.
+kube::Task<Outcome> Writer::go_on_without_build(JobSetAction step, const StepFailure& why) {
+    const auto* failed = std::get_if<lifecycle::BuildFailed>(&why);
+    if (failed && step == JobSetAction::leave) co_return Outcome();
+    if (!failed || step != JobSetAction::resume) co_return ended(why);
+    std::string cause = "it cannot be built anew: " + api::describe(failed->error);
+    Outcome outcome = co_await set_suspend(server_, view_, written_, false);
+    outcome.kept = lifecycle::JobSetKept{.why = std::move(cause), .is_for_good = true};
     co_return outcome;
 }
 

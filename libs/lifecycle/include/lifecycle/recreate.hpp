@@ -49,8 +49,8 @@ Event template_kept(std::string_view field);
 /// "run again what has finished" for `loses_work`, else "".
 std::string_view loss(Recreation verdict);
 
-/// Returns why there is no new JobSet, for `loses_claims` and `loses_work`: the error of JobsCreationFailed.
-/// `refusal`: the error of the refused change.
+/// Returns why a JobSet that has lost a volume stays suspended, for a verdict that loses_something().
+/// `refusal`: which volume.
 api::Error cannot_take(Recreation why, const api::Error& refusal);
 
 /// Returns the error for a refused apply that leaves all immutable fields as they are: something in the

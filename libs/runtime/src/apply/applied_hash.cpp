@@ -99,7 +99,8 @@ Json with_applied_hash(Json object) {
 
 Json with_applied_hash(Json job_set, const BuildNote& note) {
     return with_note(std::move(job_set), [&](std::string hash, const Json& object) {
-        for (const std::string& part : {template_hash(object), note.source, note.nodes, note.runtime})
+        for (const std::string& part :
+             {template_hash(object), note.source, note.nodes, note.runtime, note.inputs})
             hash.append(".").append(part);
         if (const std::string placement = placement_of(object); !placement.empty())
             hash.append(" ").append(placement);
@@ -135,9 +136,9 @@ bool keeps_template(const Json& wanted, const Json& live) {
     return same(now.fixed_part, then.fixed_part) || same(now.source, then.source);
 }
 
-bool is_built_from_other(const Json& live, std::string_view source) {
-    const std::string_view then = api::applied_note(live).source;
-    return !then.empty() && then != source;
+bool is_built_from_other(const Json& live, const BuildNote& note) {
+    const api::AppliedNote then = api::applied_note(live);
+    return !then.source.empty() && (then.source != note.source || then.inputs != note.inputs);
 }
 
 }  // namespace runtime

@@ -1,8 +1,9 @@
-#include "runtime/applied_hash.hpp"
+#include "apply/source.hpp"
 
 #include <algorithm>
 
 #include "api/hash.hpp"
+#include "runtime/applied_hash.hpp"
 #include "template/open_fields.hpp"
 
 namespace runtime {
@@ -30,8 +31,31 @@ bool has_only_name(const Json& job) {
     });
 }
 
-// Returns patches without the fields that may change in a suspended JobSet: see fixed_part(). Queues set and
-// remove these as they admit and evict.
+void add(std::uint64_t& hash, std::string_view name, const Json& value) {
+    hash = api::fnv1a(to_json(value), api::fnv1a(name, hash));
+}
+
+// Adds what the immutable part of a JobSet takes from the TrainJob.
+void add_fixed_fields(std::uint64_t& hash, const api::TrainJob& job) {
+    for (const auto& [name, value] : job.spec.members()) {
+        if (name == "runtimePatches") {
+            if (const Json fixed = fixed_patches(value); !fixed.empty()) add(hash, name, fixed);
+        } else if (name != "suspend" && name != "labels" && name != "annotations" &&
+                   name != "ttlSecondsAfterFinished") {
+            add(hash, name, value);
+        }
+    }
+}
+
+std::string fixed_inputs(const api::TrainJob& job) {
+    std::uint64_t hash = api::fnv1a("fixed");
+    add_fixed_fields(hash, job);
+    return api::hex(hash);
+}
+
+}  // namespace
+
+// Queues set and remove these fields as they admit and evict.
 Json fixed_patches(const Json& patches) {
     Json fixed = Json::array();
     for (const Json& patch : patches.items()) {
@@ -52,30 +76,29 @@ Json fixed_patches(const Json& patches) {
     return fixed;
 }
 
-}  // namespace
-
 // Observed objects that the TrainJob controls follow from the other inputs, so only the other objects count.
 std::string source_of(const Inputs& inputs) {
     std::uint64_t hash = api::fnv1a(to_json(inputs.runtime["spec"]));
-    const auto add = [&hash](std::string_view name, const api::Json& value) {
-        hash = api::fnv1a(to_json(value), api::fnv1a(name, hash));
-    };
-    for (const auto& [name, value] : inputs.job.spec.members()) {
-        if (name == "runtimePatches") {
-            if (const Json fixed = fixed_patches(value); !fixed.empty()) add(name, fixed);
-        } else if (name != "suspend" && name != "labels" && name != "annotations" &&
-                   name != "ttlSecondsAfterFinished") {
-            add(name, value);
-        }
-    }
+    add_fixed_fields(hash, inputs.job);
     for (const api::Json& object : inputs.observed) {
         const api::ObjectMeta meta = api::parse_meta(object);
         if (meta.controller_uid == inputs.job.meta.uid) continue;
-        add("metadata.name", meta.name);
+        add(hash, "metadata.name", meta.name);
         for (const auto& [name, value] : object.members())
-            if (name != "metadata" && name != "status") add(name, value);
+            if (name != "metadata" && name != "status") add(hash, name, value);
     }
     return api::hex(hash);
+}
+
+std::string inputs_note(const api::TrainJob& job, bool makes_others) {
+    std::uint64_t open = api::fnv1a("open");
+    for (const char* name : {"labels", "annotations", "runtimePatches"})
+        if (const Json* value = job.spec.find(name); value && !is_empty_tree(*value)) add(open, name, *value);
+    return fixed_inputs(job) + "-" + api::hex(open) + (makes_others ? "+" : "");
+}
+
+bool has_same_fixed_inputs(std::string_view note, const api::TrainJob& job) {
+    return note.substr(0, note.find('-')) == fixed_inputs(job);
 }
 
 }  // namespace runtime

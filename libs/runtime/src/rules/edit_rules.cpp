@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "apply/source.hpp"
 #include "rules/validation_context.hpp"
+#include "runtime/applied_hash.hpp"
 #include "runtime/compare.hpp"
 
 namespace runtime {
@@ -113,10 +115,10 @@ struct Difference {
     Json manager = {};
 };
 
-// Returns the first patch that says something else about what runs. The place is the list if the newer list
-// lacks that patch. The order of patches matters, since later ones win.
-std::optional<Difference> first_difference(const Json& now, const Json& before) {
-    const auto newer = fixed_parts(now), older = fixed_parts(before);
+// Returns the first patch of which `parts` says something else. The place is the list if the newer list lacks
+// that patch. The order of patches matters, since later ones win.
+std::optional<Difference> first_difference(const Json& now, const Json& before, auto parts) {
+    const std::vector<Json> newer = parts(now), older = parts(before);
     for (std::size_t i = 0; i < std::max(newer.size(), older.size()); ++i) {
         if (i < newer.size() && i < older.size() && is_same(newer[i], older[i])) continue;
         const Json& manager = (i < newer.size() ? newer : older)[i]["manager"];
@@ -153,7 +155,7 @@ void what_runs_stays(const ValidationContext& review, FieldErrors& errors) {
     for (const auto& [name, value] : now["trainer"].members()) compare(name);
     for (const auto& [name, value] : before["trainer"].members())
         if (!now["trainer"].contains(name)) compare(name);
-    if (auto found = first_difference(now["runtimePatches"], before["runtimePatches"]))
+    if (auto found = first_difference(now["runtimePatches"], before["runtimePatches"], fixed_parts))
         refuse_edit(review, std::move(found->field), found->manager, only_placement, errors);
 }
 
@@ -183,9 +185,30 @@ void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) 
                std::string(review.loss_by_new_job_set));
 }
 
+// JobSet takes a change of the affinity, of claims or of resources in a new JobSet only.
+void patches_lose_nothing(const ValidationContext& review, FieldErrors& errors) {
+    if (review.is_reviewed_as_new() || review.loss_by_new_job_set.empty()) return;
+    if (!review.job_set || !review.job_set->belongs_to(review.job)) return;
+    // The JobSet stays if the patches are again what it was built from.
+    if (has_same_fixed_inputs(review.job_set->built_from, review.job)) return;
+    const auto parts = [](const Json& patches) { return fixed_patches(patches).items(); };
+    const auto found =
+        first_difference(review.job.spec["runtimePatches"], review.old_job->spec["runtimePatches"], parts);
+    if (found)
+        errors.push_back({FieldErrorType::forbidden,
+                          found->field,
+                          {},
+                          "cannot be changed but for labels, annotations, nodeSelector, tolerations and "
+                          "schedulingGates: it "
+                          "needs a new JobSet, and that would " +
+                              std::string(review.loss_by_new_job_set) + "; create another TrainJob",
+                          {}});
+}
+
 constexpr Check checks[] = {
     {Rule::immutable_after_creation, what_runs_stays, RuleInput::job},
     {Rule::resize_while_active, nodes_change_at_rest, RuleInput::job},
+    {Rule::patch_loses_work, patches_lose_nothing, RuleInput::job},
 };
 
 }  // namespace
@@ -197,7 +220,8 @@ bool ValidationContext::may_be_corrected() const {
 }
 
 bool ValidationContext::fixed_patches_changed() const {
-    return first_difference(job.spec["runtimePatches"], old_job->spec["runtimePatches"]).has_value();
+    return first_difference(job.spec["runtimePatches"], old_job->spec["runtimePatches"], fixed_parts)
+        .has_value();
 }
 
 }  // namespace runtime

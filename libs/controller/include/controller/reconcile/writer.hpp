@@ -29,7 +29,9 @@ private:
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> run_in_steps(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> write(lifecycle::Run step);
+    kube::Task<lifecycle::Outcome> resume_as_it_is(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> build_and_write(lifecycle::Run step);
+    kube::Task<lifecycle::Outcome> go_on_without_build(lifecycle::JobSetAction step, const StepFailure& why);
     bool has_something_to_write(lifecycle::JobSetAction step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
     kube::Task<lifecycle::Outcome> verify(lifecycle::RuntimeSource source);
