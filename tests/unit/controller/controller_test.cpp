@@ -15,7 +15,7 @@ TEST_CASE("no more TrainJobs are worked on at a time than the limit says, and th
     for (int i = 0; i < 5; ++i) shop.submit("job-" + std::to_string(i));
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.in_flight == 2);
+    CHECK(shop.jobs_in_flight == 2);
     const auto reported = [&](const std::string& line) {
         return shop.metrics.expose().find(line) != std::string::npos;
     };

@@ -68,7 +68,7 @@ TEST_CASE("no reconcile outlives the controller") {
     shop.submit("stuck");
     shop.server.show(shop.cache);
     shop.settle();
-    REQUIRE(shop.in_flight == 1);
+    REQUIRE(shop.jobs_in_flight == 1);
     SECTION("that is cancelled without having been drained") { shop.stop(); }
     SECTION("that breaks down") {
         shop.delay = 0s;

@@ -109,7 +109,7 @@ TEST_CASE("large TrainJobs are worked on one after the other, and small ones mea
     for (int i = 0; i < 3; ++i) shop.submit("job-" + std::to_string(i));
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.in_flight == 1 + 3);
+    CHECK(shop.jobs_in_flight == 1 + 3);
 }
 
 TEST_CASE("of reconciles that read large snapshots one at a time holds them, and each is done in the end") {

@@ -22,12 +22,8 @@ std::string outcome(MeteredReads& reads, const std::string& target, const std::s
     boost::asio::io_context context;
     std::string what;
     const auto ask = [&]() -> net::Task<> {
-        try {
-            const auto answer = co_await reads.send(std::move(request));
-            what = answer ? std::to_string(answer->body.size()) : "too_large";
-        } catch (const MeteredReads::Exceeded&) {
-            what = "exceeded";
-        }
+        const auto answer = co_await reads.send(std::move(request));
+        what = answer ? std::to_string(answer->body.size()) : reads.is_exceeded() ? "exceeded" : "too_large";
     };
     boost::asio::co_spawn(context, ask(), [](const std::exception_ptr&) {});
     context.run();
@@ -44,11 +40,16 @@ TEST_CASE("a reconcile reads as much as it is allowed, and each object once coun
     CHECK(outcome(reads, "/a") == "600");
     CHECK(outcome(reads, "/a") == "600");
     CHECK(reads.weight() == 600);
-    CHECK(outcome(reads, "/b") == "exceeded");
-    CHECK(server.requests.back().max_answer == 400);
     CHECK(outcome(reads, "/c") == "400");
     CHECK(outcome(reads, "/b", "PATCH") == "500");
     CHECK(reads.weight() == 1'000);
+    CHECK(outcome(reads, "/b") == "exceeded");
+    CHECK(server.requests.back().max_answer == 0);
+    // Nothing is decided, or written, without what it would have read.
+    const std::size_t sent = server.requests.size();
+    CHECK(outcome(reads, "/a") == "exceeded");
+    CHECK(outcome(reads, "/b", "PATCH") == "exceeded");
+    CHECK(server.requests.size() == sent);
 }
 
 TEST_CASE("an answer weighs as much as the tree that is made of it") {

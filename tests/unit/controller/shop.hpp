@@ -52,6 +52,8 @@ struct Shop {
     std::function<void(const kube::Request&, const kube::Response&)> on_answer = [](const kube::Request&,
                                                                                     const kube::Response&) {};
     int in_flight = 0;  // requests of reconciles
+    int jobs_in_flight =
+        0;  // those of them that are about a TrainJob itself, of which a reconcile has one at most
     std::string lines = {};
     kube::EventRecorder events{context.get_executor(), event_server_, time, "test"};
     net::Log log{net::LogLevel::warn, net::LogFormat::json, [this](std::string_view line) { lines += line; }};
@@ -138,6 +140,9 @@ private:
         explicit Gate(Shop& shop) : shop_(shop) {}
         kube::Async<kube::Response> send(kube::Request request) override {
             const Flight flight(shop_.in_flight);
+            int others = 0;
+            const bool is_about_job = request.target.find("/trainjobs/") != std::string::npos;
+            const Flight of_job(is_about_job ? shop_.jobs_in_flight : others);
             const auto usual_delay = shop_.is_slow(request) ? shop_.delay : std::chrono::milliseconds(0);
             const auto answer_delay = shop_.hangs(request) ? std::chrono::milliseconds(24h) : usual_delay;
             if (answer_delay.count() > 0) co_await shop_.time.sleep_until(shop_.time.now() + answer_delay);

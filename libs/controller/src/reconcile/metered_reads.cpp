@@ -1,6 +1,7 @@
 #include "reconcile/metered_reads.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/json.hpp"
 
@@ -23,15 +24,20 @@ api::Error too_large(const std::string& target) {
 }  // namespace
 
 kube::Async<kube::Response> MeteredReads::send(kube::Request request) {
-    return request.method == "GET" ? read(std::move(request)) : server_.send(std::move(request));
+    if (request.method == "GET" || is_exceeded_) return read(std::move(request));
+    return server_.send(std::move(request));
 }
 
 kube::Async<kube::Response> MeteredReads::read(kube::Request request) {
     const std::string target = request.target;
-    const std::size_t before = weights_[target];
-    const std::size_t others = weight_ - before;
+    if (is_exceeded_) co_return too_large(target);
     const std::size_t limit = std::min(allowed_, most);
-    const std::size_t left = limit > others ? limit - others : 0;
+    // Of reads at the same time each has the room that is left.
+    const auto left_for = [this, limit, &target] {
+        const std::size_t others = weight_ - weights_[target];
+        return limit > others ? limit - others : 0;
+    };
+    std::size_t left = left_for();
     const bool is_own_limit = left < request.max_answer;
     request.max_answer = std::min(request.max_answer, left);
     auto answer = co_await server_.send(std::move(request));
@@ -39,12 +45,12 @@ kube::Async<kube::Response> MeteredReads::read(kube::Request request) {
     if (!answer && !is_cut) co_return answer.error();
     if (answer) compare(answer->date);
     const std::size_t weight = is_cut ? left + 1 : weight_of(answer->body);
+    left = left_for();
     if (weight > left) {
-        if (allowed_ < most) throw Exceeded();
+        is_exceeded_ = allowed_ < most;
         co_return too_large(target);
     }
-    weights_[target] = std::max(before, weight);
-    weight_ = others + weights_[target];
+    if (weight > weights_[target]) weight_ += weight - std::exchange(weights_[target], weight);
     co_return std::move(*answer);
 }
 

@@ -1,5 +1,7 @@
 #include "controller/reconcile/observe.hpp"
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
 #include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "cache/owner.hpp"
@@ -103,23 +105,45 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
     co_return std::nullopt;
 }
 
-kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api::ObjectKey key,
+namespace {
+
+// Reads the runtime of a TrainJob; nullptr if there is none. References must live until the coroutine ends.
+kube::Async<CoalescedReads::Tree> read_runtime(kube::ApiServer& server, CoalescedReads& reads,
+                                               const api::TrainJob& job) {
+    if (!api::is_supported(job.runtime_ref)) co_return CoalescedReads::Tree();
+    co_return co_await reads.read(server, runtime_resource(job), runtime_key(job));
+}
+
+kube::Async<std::optional<api::Json>> read_job_set(kube::ApiServer& server, api::ObjectKey key,
+                                                   lifecycle::Live what, bool for_change) {
+    if (what != lifecycle::Live::all) co_return std::nullopt;
+    const api::JsonPaths omit = for_change ? api::JsonPaths() : api::JsonPaths(rest_of_job_set);
+    co_return co_await read(server, kube::resources::job_sets, std::move(key), omit);
+}
+
+}  // namespace
+
+kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, const api::TrainJob& seen,
                             lifecycle::Live what, api::Time now, bool for_change) {
+    using namespace boost::asio::experimental::awaitable_operators;
+    const api::ObjectKey key = seen.meta.key();
     View view;
     view.live = what;
-    auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
+    auto [job, runtime, job_set] =
+        co_await (read(server, kube::resources::train_jobs, key, managed_fields) &&
+                  read_runtime(server, reads, seen) && read_job_set(server, key, what, for_change));
     if (!job) co_return job.error();
     if (!*job) co_return view;
     view.observed.job = api::parse_train_job(std::move(**job));
-    if (api::is_supported(view.observed.job->runtime_ref)) {
-        const api::ObjectKey name = runtime_key(*view.observed.job);
-        const auto runtime = co_await reads.read(server, runtime_resource(*view.observed.job), name);
-        if (runtime)
-            view.runtime = *runtime;
-        else
-            view.runtime_unread = lifecycle::ReadFailed{
-                view.observed.job->runtime_ref.kind + " " + to_string(name), runtime.error()};
-    }
+    // Another TrainJob may have its name now.
+    if (view.observed.job->runtime_ref != seen.runtime_ref)
+        runtime = co_await read_runtime(server, reads, *view.observed.job);
+    if (runtime)
+        view.runtime = *runtime;
+    else
+        view.runtime_unread = lifecycle::ReadFailed{
+            view.observed.job->runtime_ref.kind + " " + to_string(runtime_key(*view.observed.job)),
+            runtime.error()};
     note_live_policy(view);
     if (lifecycle::may_have_been_resumed(view.observed)) {
         auto whole = co_await read(server, kube::resources::train_jobs, key);
@@ -129,8 +153,6 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, api:
         view.observed.job = api::parse_train_job(std::move(**whole));
     }
     if (what == lifecycle::Live::all) {
-        const api::JsonPaths omit = for_change ? api::JsonPaths() : api::JsonPaths(rest_of_job_set);
-        auto job_set = co_await read(server, kube::resources::job_sets, key, omit);
         if (!job_set) co_return job_set.error();
         view.observed.is_live = true;
         if (*job_set) {

@@ -1,0 +1,175 @@
+#include "lifecycle/reconcile_machine.hpp"
+
+#include "objects.hpp"
+#include "text.hpp"
+
+namespace lifecycle {
+namespace {
+
+using Machine = ReconcileMachine;
+
+std::string depth(Live what) {
+    return what == Live::all ? "all" : what == Live::job_and_runtime ? "job and runtime" : "nothing";
+}
+
+struct Name {
+    std::string operator()(const Machine::LookAtLease&) const { return "look at the Lease"; }
+    std::string operator()(const Machine::Act& act) const { return "act: " + text(act.decision); }
+    std::string operator()(const Machine::LookAtWarnings&) const { return "look at the Warnings"; }
+    std::string operator()(const Machine::Look& look) const {
+        return "look: " + depth(look.what) + (look.for_change ? ", for a change" : "");
+    }
+    std::string operator()(const Machine::WriteStatus& write) const {
+        return "status: " + text(write.conclusion.conditions);
+    }
+    std::string operator()(const Machine::Report& report) const {
+        return "report: " + text(report.conclusion.events) +
+               (report.job_set_written ? " (JobSet written)" : "");
+    }
+};
+
+// A reconcile, of which a test tells what comes of each action.
+struct AReconcile {
+    Machine machine;
+    api::Time now = start + 10s;
+    bool is_certain = true;
+
+    explicit AReconcile(Observed observed) : machine(std::move(observed), std::nullopt, {}) {}
+
+    std::string next() {
+        const auto action = machine.next(now, is_certain);
+        return action ? std::visit(Name(), *action) : "end";
+    }
+    void look(Observed observed) { machine.looked(std::move(observed), std::nullopt); }
+    void act(Outcome outcome = {}, bool wants_live_view = false) {
+        machine.acted(std::move(outcome), wants_live_view);
+    }
+};
+
+Outcome written() {
+    Outcome outcome;
+    outcome.job_set_written = true;
+    return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("a TrainJob that is gone ends its reconcile at once", "[machine]") {
+    AReconcile run{Observed()};
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().gone);
+
+    AReconcile deleted{submitted()};
+    CHECK(deleted.next() == "look: job and runtime");
+    deleted.look(Observed());
+    CHECK(deleted.next() == "end");
+    CHECK(deleted.machine.result().gone);
+}
+
+TEST_CASE("a JobSet is created on a live view, and the status is written last", "[machine]") {
+    AReconcile run{submitted()};
+    CHECK(run.next() == "look: job and runtime");
+    run.look(submitted());
+    CHECK(run.next() == "act: run: create");
+    run.act(written());
+    CHECK(run.next() == "status: Created=True/JobsCreationSucceeded");
+    run.machine.stored(std::nullopt);
+    CHECK(run.next() == "report: Normal JobsCreationSucceeded (JobSet written)");
+    CHECK(run.next() == "end");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().own_writes_need_no_reconcile);
+    CHECK_FALSE(run.machine.result().error);
+    CHECK(run.machine.result().concluded == run.now);
+}
+
+TEST_CASE("an obstacle that the caches may have caused is looked at live before it counts", "[machine]") {
+    AReconcile run{suspended()};
+    CHECK(run.next() == "act: run: update");
+    Outcome failed;
+    failed.result = WriteFailed{"JobSet default/job", server_error(422, "no", api::Errc::invalid)};
+    run.act(failed, true);
+    CHECK(run.next() == "look: all, for a change");
+    run.look(suspended());
+    CHECK(run.next() == "act: run: update");
+    run.act(failed);
+    CHECK(run.next() == "status: Suspended=True/Suspended Created=False/JobsCreationFailed");
+    run.machine.stored(std::nullopt);
+    CHECK(run.next() == "report: Warning JobsCreationFailed");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().error->message == "no");
+}
+
+TEST_CASE("a live view that cannot be had fails the reconcile, which is tried again", "[machine]") {
+    AReconcile run{submitted()};
+    run.next();
+    run.machine.look_failed(server_error(503, "down", api::Errc::unavailable));
+    CHECK(run.next() == "report: ");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().error->message == "down");
+    CHECK(run.machine.result().retry_state.failures == 1);
+    CHECK(run.machine.result().requeue_after);
+}
+
+TEST_CASE("a stored transition is decided on again, as the API server has stored it", "[machine]") {
+    Observed resumed = suspended();
+    resumed.job->suspend = false;
+    AReconcile run{resumed};
+    CHECK(run.next() == "act: store transition");
+    run.act();
+    CHECK(run.next() == "status: Suspended=False/Resumed Created=True/JobsCreationSucceeded");
+    api::TrainJob stored = *resumed.job;
+    for (api::Condition& each : stored.conditions)
+        if (each.type == "Suspended") each.status = "False", each.reason = "Resumed";
+    stored.meta.resource_version = "101";
+    run.machine.stored(stored);
+    CHECK(run.next() == "report: Normal Resumed");
+    CHECK(run.next() == "look: all, for a change");
+    CHECK(run.machine.observed().job->meta.resource_version == "101");
+    Observed live = resumed;
+    live.job = stored;
+    run.look(live);
+    CHECK(run.next() == "act: run: resume");
+    run.act(written());
+    CHECK(run.next().starts_with("status: "));
+    run.machine.stored(std::nullopt);
+    CHECK(run.next() == "report:  (JobSet written)");
+    CHECK(run.next() == "end");
+}
+
+TEST_CASE("a status that is not stored ends the reconcile without its events", "[machine]") {
+    AReconcile run{completed_unseen()};
+    CHECK(run.next() == "act: finish Complete/AllJobsCompleted");
+    run.act();
+    CHECK(run.next().starts_with("status: "));
+    run.machine.not_stored(server_error(409, "changed", api::Errc::conflict), run.now);
+    CHECK(run.next() == "report: ");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().error->message == "changed");
+    CHECK_FALSE(run.machine.result().measurements.end);
+}
+
+TEST_CASE("a job that expires by the caches alone is kept, and looked at again", "[machine]") {
+    Observed expired = completed();
+    expired.ttl = 60;
+    Observed kept = completed();
+    AReconcile run{expired};
+    run.now = start + 10min;
+    CHECK(run.next() == "look: all");
+    run.look(kept);
+    CHECK(run.next() == "act: clean up");
+    run.act();
+    CHECK(run.next() == "report: ");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().measurements.held == TtlHeld::live);
+    CHECK(run.machine.result().requeue_after == 300s);
+}
+
+TEST_CASE("nothing is ended by a clock that is not certain", "[machine]") {
+    AReconcile run{with_deadline(running())};
+    run.now = start + 1h;
+    run.is_certain = false;
+    CHECK(run.next() == "act: run: leave");
+    CHECK(run.machine.observed().clock_is_uncertain);
+}
+
+}  // namespace lifecycle
