@@ -232,7 +232,7 @@ bool Controller::start_due_reconciles() {
             continue;
         }
         ++reconciles_started_;
-        records_[*key].concurrent_changes.emplace();
+        records_[*key].concurrent_changes = ConcurrentChanges();
         running_.start(reconcile_one(*key), [this](const std::exception_ptr& thrown) {
             if (thrown) fault_ = thrown;
             wakeup_.notify();
