@@ -20,13 +20,6 @@ const Json& written_suspend(const Json& job_set) {
     return job_set["metadata"]["annotations"][api::written_suspend_annotation];
 }
 
-// Returns the JobSet with a note of its `spec.suspend`: see is_left_to_queue().
-Json with_written_suspend(Json job_set) {
-    const bool suspends = std::as_const(job_set)["spec"]["suspend"].bool_or(false);
-    job_set["metadata"]["annotations"][api::written_suspend_annotation] = suspends ? "true" : "false";
-    return job_set;
-}
-
 bool is_queued(const Json& live, const PlanFacts& facts) {
     return facts.is_queued || !written_suspend(live).is_null();
 }
@@ -45,10 +38,6 @@ JobSetPlan plan_of(Step step, api::Error error = {}) {
     plan.step = step;
     plan.error = std::move(error);
     return plan;
-}
-
-api::Error invalid(std::string what) {
-    return {.code = api::Errc::invalid, .message = std::move(what), .http_status = 422};
 }
 
 // Plans a JobSet anew, unless that would lose something.
@@ -75,7 +64,7 @@ JobSetPlan plan_write(JobSetPlan plan, const Json& built, const Json& live, cons
     if (!has_note && withdrawn.empty()) return plan;
     plan.withdrawn = (withdrawn.empty() ? "something" : withdrawn.front()) + " was withdrawn";
     // While the JobSet has to wait, the other objects wait too: they are for its Pods.
-    if (api::parse_job_set(live).any_active()) return plan_of(Step::wait, invalid(plan.withdrawn));
+    if (api::parse_job_set(live).any_active()) return plan_of(Step::wait, rejection(plan.withdrawn));
     if (!facts.is_latest) return plan_of(Step::needs_live);
     Json noting = with_withdrawn(plan.wanted, live, !withdrawn.empty());
     if (!has_withdrawn(noting)) return plan;
@@ -108,17 +97,25 @@ JobSetPlan plan_as_built(Recreation verdict, const Json& as_built, const Json& l
 
 }  // namespace
 
+Json with_written_suspend(Json job_set) {
+    const bool suspends = std::as_const(job_set)["spec"]["suspend"].bool_or(false);
+    job_set["metadata"]["annotations"][api::written_suspend_annotation] = suspends ? "true" : "false";
+    return job_set;
+}
+
 JobSetPlan plan_job_set(const Json& as_built, const Json& live, const PlanFacts& facts) {
     if (!facts.lost_volume.empty())
-        return plan_anew(recreation(refused_change(live)), facts, invalid(facts.lost_volume));
+        return plan_anew(recreation(refused_change(live)), facts, rejection(facts.lost_volume));
     const bool keeps_others = keeps_template_of_others(live);
     JobSetPlan plan;
     plan.keeps_template = keeps_others || runtime::keeps_template(as_built, live);
-    // The API server would refuse to change such a field, each time.
-    if (const Recreation verdict = recreation(refused_change(live));
-        !plan.keeps_template && loses_something(verdict))
-        if (const std::string field = runtime::changed_fixed_field(as_built, live); !field.empty())
-            return plan_as_built(verdict, as_built, live, facts, field);
+    if (!plan.keeps_template) {
+        // The API server would refuse to change such a field, each time.
+        const Recreation verdict = recreation(refused_change(live));
+        const std::string field =
+            loses_something(verdict) ? runtime::changed_fixed_field(as_built, live) : std::string();
+        if (!field.empty()) return plan_as_built(verdict, as_built, live, facts, field);
+    }
     plan.wanted = as_it_fits(as_built, live, plan.keeps_template, is_queued(live, facts));
     if (keeps_others)
         if (const std::string field = runtime::changed_fixed_field(as_built, live); !field.empty())

@@ -35,9 +35,9 @@ void hold(const api::TrainJob& job, Reconciled& result) {
 
 }  // namespace
 
-ReconcileMachine::ReconcileMachine(Observed observed, std::optional<ReadFailed> policy_unread,
+ReconcileMachine::ReconcileMachine(Observed& observed, std::optional<ReadFailed> policy_unread,
                                    Options options)
-    : observed_(std::move(observed)), policy_unread_(std::move(policy_unread)), options_(options) {}
+    : observed_(observed), policy_unread_(std::move(policy_unread)), options_(options) {}
 
 std::optional<ReconcileMachine::Action> ReconcileMachine::next(api::Time now, bool is_certain) {
     if (!observed_.job) {

@@ -12,10 +12,7 @@ namespace lifecycle {
 namespace {
 
 api::Error unapplied(const api::Error& refusal, const std::string& why) {
-    return {.code = api::Errc::invalid,
-            .message = refusal.message + ": " + why,
-            .field = refusal.field,
-            .http_status = 422};
+    return rejection(refusal.message + ": " + why, refusal.field);
 }
 
 }  // namespace

@@ -76,6 +76,11 @@ bool is_rejection(const api::Error& error) {
     return status != 403 || !(lacks_permission(error.message) || namespace_terminates(error.message));
 }
 
+api::Error rejection(std::string why, std::string field) {
+    return {
+        .code = api::Errc::invalid, .message = std::move(why), .field = std::move(field), .http_status = 422};
+}
+
 Obstacle obstacle_of(const api::Error& error) {
     const bool forbidden = error.http_status == 403;
     if (error.code == api::Errc::conflict || error.http_status == 409 || error.http_status == 401 ||

@@ -30,17 +30,18 @@ struct Name {
 
 // A reconcile, of which a test tells what comes of each action.
 struct AReconcile {
-    Machine machine;
+    Observed observed;
+    Machine machine{observed, std::nullopt, {}};
     api::Time now = start + 10s;
     bool is_certain = true;
 
-    explicit AReconcile(Observed observed) : machine(std::move(observed), std::nullopt, {}) {}
+    explicit AReconcile(Observed by_caches) : observed(std::move(by_caches)) {}
 
     std::string next() {
         const auto action = machine.next(now, is_certain);
         return action ? std::visit(Name(), *action) : "end";
     }
-    void look(Observed observed) { machine.looked(std::move(observed), std::nullopt); }
+    void look(Observed live) { machine.looked(std::move(live), std::nullopt); }
     void act(Outcome outcome = {}, bool wants_live_view = false) {
         machine.acted(std::move(outcome), wants_live_view);
     }
@@ -124,7 +125,7 @@ TEST_CASE("a stored transition is decided on again, as the API server has stored
     run.machine.stored(stored);
     CHECK(run.next() == "report: Normal Resumed");
     CHECK(run.next() == "look: all, for a change");
-    CHECK(run.machine.observed().job->meta.resource_version == "101");
+    CHECK(run.observed.job->meta.resource_version == "101");
     Observed live = resumed;
     live.job = stored;
     run.look(live);
@@ -169,7 +170,7 @@ TEST_CASE("nothing is ended by a clock that is not certain", "[machine]") {
     run.now = start + 1h;
     run.is_certain = false;
     CHECK(run.next() == "act: run: leave");
-    CHECK(run.machine.observed().clock_is_uncertain);
+    CHECK(run.observed.clock_is_uncertain);
 }
 
 }  // namespace lifecycle

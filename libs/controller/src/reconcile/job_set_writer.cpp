@@ -30,13 +30,6 @@ bool is_in_own_queue(const api::TrainJob& job, const Json& job_set) {
     return lifecycle::is_in_own_queue(job, job_set["metadata"]["labels"][api::queue_label].as_string());
 }
 
-// Returns the JobSet with a note of its `spec.suspend`: see lifecycle::is_left_to_queue().
-Json with_written_suspend(Json job_set) {
-    const bool suspends = std::as_const(job_set)["spec"]["suspend"].bool_or(false);
-    job_set["metadata"]["annotations"][api::written_suspend_annotation] = suspends ? "true" : "false";
-    return job_set;
-}
-
 // Lists the Jobs with the label of the JobSet's name.
 kube::Request list_jobs(const api::ObjectKey& job_set) {
     const std::string selector = std::string(api::job_set_name_label).append("=").append(job_set.name);
@@ -52,10 +45,6 @@ bool leaves_it(const JobSetPlan& plan) {
 
 Outcome kept_for(lifecycle::Recreation verdict) {
     return kept_job_set("a new one would " + std::string(lifecycle::loss(verdict)), true);
-}
-
-api::Error invalid(std::string what) {
-    return {.code = api::Errc::invalid, .message = std::move(what), .http_status = 422};
 }
 
 // Returns another name of the same length, so that a name that is too long is refused. Mostly no object has
@@ -102,7 +91,7 @@ kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const Need
     auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::own);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Json as_built = noted(built);
-    if (is_in_own_queue(job(), as_built)) as_built = with_written_suspend(std::move(as_built));
+    if (is_in_own_queue(job(), as_built)) as_built = lifecycle::with_written_suspend(std::move(as_built));
     auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
     if (!wanted) co_return ended(lifecycle::ReadFailed{"volume claims", wanted.error()});
     if (!wanted->going.empty()) co_return ended(lifecycle::WaitingForClaim{std::move(wanted->going)});
@@ -283,7 +272,7 @@ kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
     if (!runtime::is_built_from_other(live, note_)) co_return Outcome();
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
     if (lifecycle::loses_something(verdict)) co_return kept_for(verdict);
-    const api::Error outdated = invalid("it was created from what has been corrected since");
+    const api::Error outdated = lifecycle::rejection("it was created from what has been corrected since");
     co_return co_await remove(live, outdated);
 }
 
@@ -293,7 +282,7 @@ kube::Task<Outcome> JobSetWriter::make_way(const runtime::Built& built) {
         co_return looked;
     const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(*seen));
     if (lifecycle::loses_something(verdict)) co_return kept_for(verdict);
-    const api::Error resized = invalid("spec.trainer.numNodes has changed");
+    const api::Error resized = lifecycle::rejection("spec.trainer.numNodes has changed");
     Json counted;
     Outcome planned = co_await plan_recreation(built, *seen, resized, counted);
     // An error that is no verdict, such as a timeout of a webhook, is no reason against a running job either.

@@ -5,6 +5,7 @@
 #include "api/names.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "kube/client/request.hpp"
+#include "lifecycle/refusal.hpp"
 #include "runtime/compare.hpp"
 
 namespace controller {
@@ -36,10 +37,6 @@ bool is_going(const Json& claim, const std::string& job_set) {
            });
 }
 
-api::Error invalid(std::string message) {
-    return {.code = api::Errc::invalid, .message = std::move(message), .http_status = 422};
-}
-
 }  // namespace
 
 kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::TrainJob& job, Json job_set) {
@@ -65,10 +62,10 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
                 !(had_one || runtime::is_contained(std::as_const(each)["spec"], live["spec"])))
                 continue;
             if (volume_of(live) != volume_of(each) && !is_bound(live))
-                made.refusal =
-                    invalid(described(key) + " names volume \"" + std::string(volume_of(live)) +
-                            "\" and is not bound to it: wait until it is, or delete it, and JobSet "
-                            "makes a new one");
+                made.refusal = lifecycle::rejection(
+                    described(key) + " names volume \"" + std::string(volume_of(live)) +
+                    "\" and is not bound to it: wait until it is, or delete it, and JobSet "
+                    "makes a new one");
             each["spec"] = live["spec"];
         }
     }

@@ -49,7 +49,6 @@ public:
                 static_cast<lifecycle::Reconciled&>(result) = machine_->result();
                 break;
             }
-            view_.observed = machine_->observed();
             co_await std::visit([this](const auto& each) { return carry_out(each); }, *action);
         }
         result.written = written_;
@@ -84,13 +83,14 @@ private:
     }
 
     kube::Task<> carry_out(const ReconcileMachine::Look& look) {
-        const api::TrainJob seen = *view_.observed.job;
-        auto live =
-            co_await live_view(server_, own_.reads_, seen, look.what, server_.time().now, look.for_change);
+        auto live = co_await live_view(server_, own_.reads_, *view_.observed.job, look.what,
+                                       server_.time().now, look.for_change);
         if (!live) co_return machine_->look_failed(live.error());
+        auto policy_unread = co_await look_up_policy(server_, *live);
+        // The machine still has the earlier observation in view_.observed, until looked() replaces it.
+        lifecycle::Observed observed = std::exchange(live->observed, std::move(view_.observed));
         view_ = std::move(*live);
-        auto policy_unread = co_await look_up_policy(server_, view_);
-        machine_->looked(view_.observed, std::move(policy_unread));
+        machine_->looked(std::move(observed), std::move(policy_unread));
     }
 
     kube::Task<> carry_out(const ReconcileMachine::WriteStatus& write) {

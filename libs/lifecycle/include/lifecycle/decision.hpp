@@ -92,24 +92,6 @@ struct Run {
 
 using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, Run>;
 
-// How the reconciler drives a reconcile, with one write after the other:
-//
-//   observed = caches (TrainJob, JobSet, runtime) + the snapshot if wants_snapshot_policy, or if the TTL
-//     depends on it + the retry state of the last reconcile
-//   decision = decide(observed, now)
-//   if needs_live(decision, observed) is more than was read live: observe that much live, decide again
-//   act on the decision, up to the first failure -> outcome
-//     CleanUp: the suspension or the DELETE; Expire: the DELETE
-//     Run: suspend_job_set, then (if build) choose the runtime by plan_snapshot, build, store the snapshot,
-//          the other objects, and last the JobSet
-//   conclusion = conclude(observed, decision, outcome, now); its events without `needs_status` may be sent
-//   if status_changed: write it, then send the other events; or after_failed_status_write
-//   if decide_again: the answer to that write is the TrainJob now; go on from decide (a TrainJob that may be
-//     corrected until its JobSet is made passes here twice: ReadyToCreate, then the write of the JobSet)
-//   reconcile again after requeue_after, with the retry state
-//
-// A failure to read is concluded with as well. Whatever is interrupted is found again by the next reconcile.
-
 /// Returns when the JobSet of a job that has ended is deleted even if it could not be suspended, or its Pods
 /// are still active: half a minute after the end. Without a JobSet controller, only the deletion stops them.
 api::Time end_of_stop(const api::TrainJob& ended);

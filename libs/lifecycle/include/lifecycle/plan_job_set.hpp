@@ -58,4 +58,7 @@ JobSetPlan plan_after_refusal(const JobSetPlan& plan, const api::Json& as_built,
 /// `digest`: of the runtime that the TrainJob began with.
 bool resumes_as_it_is(const api::Json& live, const api::TrainJob& job, std::string_view digest);
 
+/// Returns the JobSet with a note of its `spec.suspend`: see is_left_to_queue().
+api::Json with_written_suspend(api::Json job_set);
+
 }  // namespace lifecycle

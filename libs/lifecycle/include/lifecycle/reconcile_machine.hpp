@@ -58,8 +58,9 @@ public:
     };
     using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, WriteStatus, Report>;
 
-    /// `observed`: by the caches. `policy_unread`: why the policy that the job began with is not known.
-    ReconcileMachine(Observed observed, std::optional<ReadFailed> policy_unread, Options options);
+    /// `observed`: by the caches. The machine keeps it up to date, and it must outlive the machine.
+    /// `policy_unread`: why the policy that the job began with is not known.
+    ReconcileMachine(Observed& observed, std::optional<ReadFailed> policy_unread, Options options);
 
     /// Returns the next action; nullopt at the end. `now`: by the API server's clock; `is_certain`: well
     /// enough for what cannot be undone.
@@ -78,8 +79,6 @@ public:
     void stored(std::optional<api::TrainJob> answer);
     void not_stored(api::Error why, api::Time now);
 
-    /// The TrainJob and what belongs to it, as observed last.
-    const Observed& observed() const { return observed_; }
     /// To be read at the end.
     const Reconciled& result() const { return result_; }
 
@@ -93,7 +92,7 @@ private:
     bool decides_again();
     bool expires() const { return std::holds_alternative<Expire>(decision_); }
 
-    Observed observed_;
+    Observed& observed_;
     std::optional<ReadFailed> policy_unread_;
     std::optional<ReadFailed> lease_unread_ = {};
     const Options options_;

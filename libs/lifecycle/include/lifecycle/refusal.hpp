@@ -9,6 +9,9 @@ namespace lifecycle {
 /// verdict on the object.
 bool is_rejection(const api::Error& error);
 
+/// Returns an error that is_rejection(), although the API server was not asked.
+api::Error rejection(std::string why, std::string field = {});
+
 /// The cause of an error that is no verdict on the object.
 enum class Obstacle {
     passing,    ///< a conflict, stale credentials, a namespace that is being deleted: it ends by itself

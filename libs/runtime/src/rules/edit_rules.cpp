@@ -199,8 +199,7 @@ void patches_lose_nothing(const ValidationContext& review, FieldErrors& errors) 
                           found->field,
                           {},
                           "cannot be changed but for labels, annotations, nodeSelector, tolerations and "
-                          "schedulingGates: it "
-                          "needs a new JobSet, and that would " +
+                          "schedulingGates: it needs a new JobSet, and that would " +
                               std::string(review.loss_by_new_job_set) + "; create another TrainJob",
                           {}});
 }
