@@ -8,6 +8,7 @@
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/text.hpp"
+#include "held_review.hpp"
 #include "net/process/option_types.hpp"
 #include "plain_response.hpp"
 
@@ -23,6 +24,8 @@ constexpr milliseconds min_timeout = 1s;
 constexpr milliseconds max_timeout = 30s;
 // The part of the timeout that is left for the network, and for a busy API server.
 constexpr milliseconds reserve = 1s;
+
+constexpr const char* too_many_large = "too many large reviews at a time, try again";
 
 bool is_json(std::string_view media_type) {
     media_type = media_type.substr(0, media_type.find(';'));
@@ -51,7 +54,10 @@ bool is_of_kind(const api::Json& object, std::string_view kind) {
     return object["kind"].as_string() == kind && object["apiVersion"].as_string() == api::trainer_api_version;
 }
 
-std::string uid_of(const api::AdmissionRequest& request) {
+std::string uid_of(const Review& review) {
+    if (review.job.exists || review.old_job.exists)
+        return (review.job.exists ? review.job : review.old_job).job.meta.uid;
+    const api::AdmissionRequest& request = review.request;
     const api::Json& object = request.object.is_object() ? request.object : request.old_object;
     return std::string(object["metadata"]["uid"].as_string());
 }
@@ -96,10 +102,6 @@ struct LookUp {
     std::exception_ptr thrown = {};
 };
 
-std::size_t values_of_runtime(const ReviewInputs& inputs) {
-    return inputs.runtime ? count_tree_values(*inputs.runtime) : 0;
-}
-
 net::Task<LookUp> look_up_inputs(const InputReader& reader, const Subject& subject,
                                  InputReader::Runtime runtime, MaybeTurn& large) {
     LookUp outcome;
@@ -111,6 +113,10 @@ net::Task<LookUp> look_up_inputs(const InputReader& reader, const Subject& subje
     co_return outcome;
 }
 
+bool is_expensive(const api::Result<ReviewInputs>& inputs) {
+    return inputs && inputs->runtime && count_tree_values(*inputs->runtime) > expensive_values;
+}
+
 Outcome outcome_of(const api::Verdict& verdict) {
     if (!verdict.denial) return verdict.patch.empty() ? Outcome::allowed : Outcome::patched;
     if (verdict.denial->code == 503) return Outcome::unavailable;
@@ -119,48 +125,38 @@ Outcome outcome_of(const api::Verdict& verdict) {
 
 }  // namespace
 
-struct ReviewHandler::Review {
-    const Route* route = nullptr;
-    api::AdmissionRequest request = {};
-    std::string uid = {};  // of the object, for the log: reviews take the object apart
-};
-
-/// A review that waits for a lookup.
-struct ReviewHandler::Waiting {
-    const Route* route = nullptr;
-    const net::HttpRequest& request;
-    Subject subject = {};
-    InputReader::Runtime runtime = InputReader::Runtime::known;
-    std::optional<api::Verdict> by_watch = {};  // a denial that may depend on an old runtime
-    kube::SteadyTime began = {};
-    net::Semaphore::Permit permit = {};
-};
-
 /// Counts a request exactly once, as failed unless its end is recorded.
 class ReviewHandler::RequestRecord {
 public:
     RequestRecord(ReviewHandler& handler, const Route* route, kube::SteadyTime began)
         : handler_(handler), route_(route), began_(began) {}
     ~RequestRecord() {
-        if (!open_) return;
         const std::chrono::duration<double> took = handler_.clock_.now() - began_;
-        handler_.observer_.ended(route_, outcome_, took.count());
+        if (is_refused_)
+            handler_.observer_.refused(outcome_);
+        else
+            handler_.observer_.ended(route_, outcome_, took.count());
     }
     RequestRecord(const RequestRecord&) = delete;
     RequestRecord& operator=(const RequestRecord&) = delete;
 
-    void ended_as(Outcome outcome) { outcome_ = outcome; }
-    /// Called if the request is counted elsewhere.
-    void close() { open_ = false; }
+    /// Returns the response for a request that ended so.
+    net::HttpResponse end(Outcome outcome, net::HttpResponse response) {
+        outcome_ = outcome;
+        return response;
+    }
+    net::HttpResponse refuse_as_overloaded(const char* text) {
+        is_refused_ = true;
+        return end(Outcome::overloaded, plain(503, text));
+    }
     const Route* route() const { return route_; }
-    kube::SteadyTime began() const { return began_; }
 
 private:
     ReviewHandler& handler_;
     const Route* route_;
     kube::SteadyTime began_;
     Outcome outcome_ = Outcome::failed;
-    bool open_ = true;
+    bool is_refused_ = false;
 };
 
 milliseconds lookup_timeout(std::string_view target) {
@@ -171,153 +167,125 @@ milliseconds lookup_timeout(std::string_view target) {
     return std::max(timeout - reserve, timeout / 2);
 }
 
-net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime came) {
-    if (turns_ && request.body.size() > expensive_bytes) return answer_in_turn(request, came);
+net::Task<net::HttpResponse> ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime came) {
+    // Read.
     RequestRecord record(*this, find_route(request.target), came);
-    return answer(request, record, turns_ ? InTurn::no : InTurn::yes);
-}
-
-// Answers when it is the review's turn. Refuses after the timeout, when a verdict is of no use.
-net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& request, kube::SteadyTime came) {
+    if (auto refusal = refuse_unread(request, record)) co_return std::move(*refusal);
+    const Route& route = *record.route();
     const kube::SteadyTime deadline = came + lookup_timeout(request.target);
+
+    // Decode; what is large, in turn.
+    const bool is_large = request.body.size() > expensive_bytes;
     MaybeTurn turn;
-    co_await take_turn(turns_->expensive, turn);
-    if (clock_.now() > deadline) {
-        observer_.refused(Outcome::overloaded);
-        co_return plain(503, "too many large reviews at a time, try again");
+    if (is_large) co_await take_expensive(turn);
+    if (turn && clock_.now() > deadline) co_return record.refuse_as_overloaded(too_many_large);
+    HeldReview review(route, request.body, turns_);
+    if (const auto decoded = review.decode(); !decoded)
+        co_return record.end(Outcome::not_a_review, plain(400, api::describe(decoded.error())));
+    if (const auto verdict = precheck(review.get().request, route, namespaces_))
+        co_return conclude(review.get(), *verdict, record);
+    const Subject subject = subject_for(review.get().request, route, came, is_large);
+    review.take_objects();
+    if (!turn && inputs_.cached_values(subject) > expensive_values) {
+        review.rest();
+        co_await take_expensive(turn);
+        if (turn && clock_.now() > deadline) co_return record.refuse_as_overloaded(too_many_large);
     }
-    RequestRecord record(*this, find_route(request.target), came);
-    auto answered = answer(request, record, InTurn::yes);
-    turn = {};
-    if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answered))
-        co_return co_await std::move(*later);
-    co_return std::move(std::get<net::HttpResponse>(answered));
+
+    // Look up and judge, until the verdict rests on nothing old.
+    const auto verdict = co_await judge(review, subject, request.peer, deadline, turn);
+    if (!verdict)
+        co_return record.refuse_as_overloaded("too many reviews wait for the API server, try again");
+
+    // Write.
+    co_return conclude(review.get(), *verdict, record);
 }
 
-net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& record, InTurn in_turn) {
-    const Route* route = record.route();
-    if (!route) {
-        record.ended_as(Outcome::no_route);
-        return plain(404, "not found: the paths are those of the webhook configurations");
-    }
-    if (request.method != "POST") {
-        record.ended_as(Outcome::wrong_method);
-        net::HttpResponse response = plain(405, "only POST");
-        response.headers.emplace_back("Allow", "POST");
-        return response;
-    }
-    if (!is_json(net::header(request.headers, "Content-Type"))) {
-        record.ended_as(Outcome::wrong_media_type);
-        return plain(415, "only application/json");
-    }
-    auto decoded = decode(*route, request.body);
-    if (!decoded) {
-        record.ended_as(Outcome::not_a_review);
-        return plain(400, api::describe(decoded.error()));
-    }
-
-    Review& review = *decoded;
-    if (const auto verdict = precheck(review.request, *route, namespaces_))
-        return conclude(review, *verdict, record);
-    runtime::RequiredInputs required;
-    if (route->lookups) required = route->lookups(review.request);
-    if (in_turn == InTurn::no && inputs_.cached_values(review.request, required) > expensive_values) {
-        record.close();
-        return answer_in_turn(request, record.began());
-    }
-    if (required.queued_jobs && !may_count_jobs(review.request, record.began())) required.queued_jobs = false;
-    std::optional<api::Verdict> by_watch;
-    if (const auto inputs = inputs_.from_cache(review.request, required)) {
-        api::Verdict verdict = verdict_of(review, *inputs);
-        if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, record);
-        by_watch = std::move(verdict);
-        // verdict_of() has taken the objects of the review apart.
-        review = decode(*route, request.body).value();
-    }
-    Subject subject = subject_of(review.request, required);
-    subject.is_large = request.body.size() > expensive_bytes;
-    Waiting waiting = {.route = route,
-                       .request = request,
-                       .subject = std::move(subject),
-                       .runtime = by_watch ? InputReader::Runtime::live : InputReader::Runtime::known,
-                       .by_watch = std::move(by_watch),
-                       .began = record.began()};
-    return wait_for_lookup(std::move(waiting), review, record);
-}
-
-api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std::string_view body) const {
-    auto request = api::decode_admission_review(body, route.unread_on_create);
-    if (!request) return request.error();
-    Review review = {.route = &route, .request = std::move(*request)};
-    if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
-    // Reviews recognize an UPDATE by its old object, so a CREATE must not have one.
-    if (review.request.operation == "CREATE") review.request.old_object = api::Json();
-    return review;
-}
-
-net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, RequestRecord& record) {
-    if (lookup_permits_) {
-        waiting.permit = lookup_permits_->try_take(waiting.request.peer);
-        if (!waiting.permit) {
-            if (const auto verdict = verdict_without_lookup(waiting, review))
-                return conclude(review, *verdict, record);
-            record.close();
-            observer_.refused(Outcome::overloaded);
-            return plain(503, "too many reviews wait for the API server, try again");
+// Returns nullopt if the verdict needs a lookup, and too many reviews wait for one. Takes the turn if it
+// judges what is expensive.
+net::Task<std::optional<api::Verdict>> ReviewHandler::judge(HeldReview& review, const Subject& subject,
+                                                            std::string_view peer, kube::SteadyTime deadline,
+                                                            MaybeTurn& turn) {
+    std::optional<api::Verdict> by_watch;  // a denial that may depend on an old runtime
+    const auto verdict_without_lookup = [&]() -> std::optional<api::Verdict> {
+        // A lookup for a warning only: that is missing then, which is no reason for a denial.
+        if (subject.required.queued_jobs) return verdict_on(review, ReviewInputs());
+        return by_watch;
+    };
+    net::Semaphore::Permit permit;
+    MaybeTurn large;
+    auto inputs = inputs_.from_cache(subject);
+    while (true) {
+        if (inputs) {
+            api::Verdict verdict = verdict_on(review, *inputs);
+            if (!may_be_stale(verdict, *inputs)) co_return verdict;
+            by_watch = std::move(verdict);
         }
-    }
-    record.close();
-    return answer_later(std::move(waiting));
-}
-
-// Returns the verdict that does not need the failed lookup; nullopt: none. If the lookup was for a warning
-// only, that is missing, which is no reason for a denial.
-std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
-                                                                  Review& review) const {
-    if (waiting.subject.required.queued_jobs) return verdict_of(review, ReviewInputs());
-    return waiting.by_watch;
-}
-
-api::Verdict ReviewHandler::verdict_after(const api::Error& failed, const Waiting& waiting, Review& review) {
-    if (auto verdict = verdict_without_lookup(waiting, review)) return std::move(*verdict);
-    return unavailable_for(failed);
-}
-
-net::Task<net::HttpResponse> ReviewHandler::answer_later(Waiting waiting) {
-    using namespace boost::asio::experimental::awaitable_operators;
-    RequestRecord record(*this, waiting.route, waiting.began);
-    const std::string& body = waiting.request.body;
-    const kube::SteadyTime deadline = waiting.began + lookup_timeout(waiting.request.target);
-    for (;;) {
-        MaybeTurn large;
-        auto found = co_await (look_up_inputs(inputs_, waiting.subject, waiting.runtime, large) ||
-                               clock_.sleep_until(deadline));
-        auto* outcome = std::get_if<LookUp>(&found);
-        if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
-        const ReviewInputs* inputs = outcome && outcome->inputs ? &*outcome->inputs : nullptr;
-        MaybeTurn turn;
-        const bool is_expensive =
-            waiting.subject.is_large || (inputs && values_of_runtime(*inputs) > expensive_values);
-        if (turns_ && is_expensive) co_await take_turn(turns_->expensive, turn);
-        Review review = decode(*waiting.route, body).value();
-        if (!inputs) {
-            const api::Error late = {.code = api::Errc::unavailable,
-                                     .message = "the API server did not answer a lookup in time"};
-            const api::Verdict verdict =
-                verdict_after(outcome ? outcome->inputs.error() : late, waiting, review);
-            co_return conclude(review, verdict, record);
+        if (lookup_permits_ && !permit) {
+            permit = lookup_permits_->try_take(peer);
+            if (!permit) co_return verdict_without_lookup();
+        }
+        inputs.reset();
+        large = {};
+        turn = {};
+        review.rest();
+        const auto runtime = by_watch ? InputReader::Runtime::live : InputReader::Runtime::known;
+        auto found = co_await look_up(subject, runtime, deadline, large);
+        if (subject.is_large || is_expensive(found)) co_await take_expensive(turn);
+        if (!found) {
+            auto verdict = verdict_without_lookup();
+            co_return verdict ? std::move(*verdict) : unavailable_for(found.error());
         }
         note_lookup(nullptr);
-        api::Verdict verdict = verdict_of(review, *inputs);
-        if (!may_be_stale(verdict, *inputs)) co_return conclude(review, verdict, record);
-        waiting.by_watch = std::move(verdict);
-        waiting.runtime = InputReader::Runtime::live;
+        inputs = std::move(*found);
     }
 }
 
-api::Verdict ReviewHandler::verdict_of(Review& review, const ReviewInputs& inputs) const {
+// Returns the response to what is no review of any path, whatever its body says.
+std::optional<net::HttpResponse> ReviewHandler::refuse_unread(const net::HttpRequest& request,
+                                                              RequestRecord& record) const {
+    if (!record.route())
+        return record.end(Outcome::no_route,
+                          plain(404, "not found: the paths are those of the webhook configurations"));
+    if (request.method != "POST") {
+        net::HttpResponse response = plain(405, "only POST");
+        response.headers.emplace_back("Allow", "POST");
+        return record.end(Outcome::wrong_method, std::move(response));
+    }
+    if (!is_json(net::header(request.headers, "Content-Type")))
+        return record.end(Outcome::wrong_media_type, plain(415, "only application/json"));
+    return std::nullopt;
+}
+
+net::Task<> ReviewHandler::take_expensive(MaybeTurn& turn) const {
+    if (turns_) co_await take_turn(turns_->expensive, turn);
+}
+
+Subject ReviewHandler::subject_for(const api::AdmissionRequest& request, const Route& route,
+                                   kube::SteadyTime came, bool is_large) {
+    runtime::RequiredInputs required;
+    if (route.lookups) required = route.lookups(request);
+    if (required.queued_jobs && !may_count_jobs(request, came)) required.queued_jobs = false;
+    Subject subject = subject_of(request, required);
+    subject.is_large = is_large;
+    return subject;
+}
+
+net::Async<ReviewInputs> ReviewHandler::look_up(const Subject& subject, InputReader::Runtime runtime,
+                                                kube::SteadyTime deadline, MaybeTurn& large) {
+    using namespace boost::asio::experimental::awaitable_operators;
+    auto first = co_await (look_up_inputs(inputs_, subject, runtime, large) || clock_.sleep_until(deadline));
+    auto* found = std::get_if<LookUp>(&first);
+    if (!found)
+        co_return api::Error{.code = api::Errc::unavailable,
+                             .message = "the API server did not answer a lookup in time"};
+    if (found->thrown) std::rethrow_exception(found->thrown);
+    co_return std::move(found->inputs);
+}
+
+api::Verdict ReviewHandler::verdict_on(HeldReview& review, const ReviewInputs& inputs) const {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    return review.route->review(review.request,
+    return review.route().judge(review.get(),
                                 {.inputs = inputs, .now = now, .pipeline = pipeline_, .policy = policy_});
 }
 
@@ -337,23 +305,20 @@ bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::S
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,
                                           RequestRecord& record) {
-    net::HttpResponse response = {.headers = {{"Content-Type", "application/json"}},
-                                  .body = api::encode_admission_review(review.request, verdict)};
-    record.ended_as(outcome_of(verdict));
-    observer_.judged(*review.route, verdict);
-    if (log_.enabled(net::LogLevel::debug)) {
-        const api::AdmissionRequest& request = review.request;
-        const std::string_view kind = review.route->kind;
-        log_.debug("reviewed", {{"path", review.route->path},
+    const Route& route = *record.route();
+    const api::AdmissionRequest& request = review.request;
+    observer_.judged(route, verdict);
+    if (log_.enabled(net::LogLevel::debug))
+        log_.debug("reviewed", {{"path", route.path},
                                 {"operation", request.operation},
-                                {kind == api::train_job_kind ? "trainjob" : "runtime",
+                                {route.kind == api::train_job_kind ? "trainjob" : "runtime",
                                  api::ObjectKey{request.ns, request.name}},
-                                {"uid", review.uid},
+                                {"uid", uid_of(review)},
                                 {"review", request.uid},
                                 {"allowed", verdict.allowed()},
                                 {"message", verdict.denial ? verdict.denial->message : ""}});
-    }
-    return response;
+    return record.end(outcome_of(verdict), {.headers = {{"Content-Type", "application/json"}},
+                                            .body = api::encode_admission_review(request, verdict)});
 }
 
 // Returns the denial for a failed lookup. Any client may call, so the API server's message and address are

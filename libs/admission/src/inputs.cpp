@@ -27,15 +27,6 @@ std::string_view namespace_of(const api::AdmissionRequest& request) {
                               : std::string_view(request.ns);
 }
 
-bool names_namespaced_runtime(const api::AdmissionRequest& request) {
-    return request.object["spec"]["runtimeRef"]["kind"].as_string() == api::training_runtime_kind;
-}
-
-api::ObjectKey runtime_key(const api::AdmissionRequest& request) {
-    const std::string_view ns = names_namespaced_runtime(request) ? namespace_of(request) : "";
-    return {std::string(ns), std::string(request.object["spec"]["runtimeRef"]["name"].as_string())};
-}
-
 // Cuts a text that is longer than any valid name.
 std::string cut(std::string_view text) { return std::string(text.substr(0, 256)); }
 
@@ -97,13 +88,14 @@ Subject subject_of(const api::AdmissionRequest& request, const runtime::Required
     const api::Json& metadata = request.object["metadata"];
     const api::Json& status = request.object["status"];
     const api::RuntimeRef ref = api::parse_runtime_ref(request.object["spec"]);
-    const api::ObjectKey runtime = runtime_key(request);
+    const std::string_view runtime_ns =
+        ref.kind == api::training_runtime_kind ? namespace_of(request) : std::string_view();
     Subject subject = {.required = required,
                        .kind = cut(request.kind),
                        .ns = cut(request.ns),
                        .name = cut(request.name),
                        .is_update = !request.old_object.is_null(),
-                       .runtime = {cut(runtime.ns), cut(runtime.name)}};
+                       .runtime = {cut(runtime_ns), cut(ref.name)}};
     api::TrainJob& job = subject.job;
     job.meta.ns = cut(namespace_of(request));
     job.meta.name = cut(metadata["name"].as_string());
@@ -118,24 +110,22 @@ Subject subject_of(const api::AdmissionRequest& request, const runtime::Required
     return subject;
 }
 
-std::size_t InputReader::cached_values(const api::AdmissionRequest& request,
-                                       const runtime::RequiredInputs& wanted) const {
-    return wanted.runtime ? runtimes_.values_of(runtime_key(request)) : 0;
+std::size_t InputReader::cached_values(const Subject& subject) const {
+    return subject.required.runtime ? runtimes_.values_of(subject.runtime) : 0;
 }
 
-std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest& request,
-                                                    const runtime::RequiredInputs& wanted) const {
+std::optional<ReviewInputs> InputReader::from_cache(const Subject& subject) const {
+    const runtime::RequiredInputs& wanted = subject.required;
     if (wanted == runtime::RequiredInputs()) return ReviewInputs();
     if (wanted.queued_jobs) return std::nullopt;
     // An UPDATE may need the snapshot, and JobSets are not watched here.
-    if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
-    const api::ObjectKey key = runtime_key(request);
-    const auto known = runtimes_.find(key);
+    if (wanted.job_set || subject.is_update) return std::nullopt;
+    const auto known = runtimes_.find(subject.runtime);
     if (!known) return ReviewInputs{.runtime_refused = known.error()};
     if (!*known || !(*known)->review_needs().empty()) return std::nullopt;
     return ReviewInputs{.runtime = RuntimeLister::tree_of(*known),
                         .examined = *known,
-                        .watched = key,
+                        .watched = subject.runtime,
                         .is_well_formed = wanted.runtime};
 }
 

@@ -1,7 +1,5 @@
 #include "admission/routes.hpp"
 
-#include <utility>
-
 #include "admission/client_limits.hpp"
 #include "admission/runtime_lister.hpp"
 #include "api/names.hpp"
@@ -16,7 +14,8 @@ api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::Validatio
     return verdict;
 }
 
-api::Verdict default_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
+api::Verdict default_train_job(const Review& review, const ReviewContext& with) {
+    const api::AdmissionRequest& request = review.request;
     api::Verdict verdict = api::allowed();
     const bool is_lossy = with.policy.lossy_clients.contains(request.username);
     const runtime::Writer writer = {
@@ -42,25 +41,25 @@ runtime::RequiredInputs lookups_of_train_job(const api::AdmissionRequest& reques
     return runtime::lookups_for(request.object, request.old_object);
 }
 
-api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
+api::Verdict validate_train_job(const Review& review, const ReviewContext& with) {
     const ReviewInputs& inputs = with.inputs;
     if (inputs.runtime_refused)
-        return api::validated(request, {{.field = inputs.runtime_refused->field,
-                                         .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
-                                         .detail = inputs.runtime_refused->message,
-                                         .rule = runtime::Rule::runtime_exists}});
-    runtime::TrainJobReview review = {.object = std::move(request.object),
-                                      .old_object = std::move(request.old_object),
-                                      .runtime = inputs.runtime.get(),
-                                      .examined = inputs.examined.get(),
-                                      .suggestion = inputs.suggestion,
-                                      .job_set = inputs.job_set ? &*inputs.job_set : nullptr,
-                                      .loss_by_new_job_set = inputs.loss_by_new_job_set,
-                                      .observed = &inputs.observed,
-                                      .is_well_formed = inputs.is_well_formed,
-                                      .gates = with.policy.gates,
-                                      .now = with.now};
-    return to_verdict(request, runtime::validate_train_job(std::move(review), with.pipeline));
+        return api::validated(review.request, {{.field = inputs.runtime_refused->field,
+                                                .value = review.job.job.spec["runtimeRef"]["name"],
+                                                .detail = inputs.runtime_refused->message,
+                                                .rule = runtime::Rule::runtime_exists}});
+    const runtime::TrainJobReview of_job = {.object = review.job,
+                                            .old_object = review.old_job,
+                                            .runtime = inputs.runtime.get(),
+                                            .examined = inputs.examined.get(),
+                                            .suggestion = inputs.suggestion,
+                                            .job_set = inputs.job_set ? &*inputs.job_set : nullptr,
+                                            .loss_by_new_job_set = inputs.loss_by_new_job_set,
+                                            .observed = &inputs.observed,
+                                            .is_well_formed = inputs.is_well_formed,
+                                            .gates = with.policy.gates,
+                                            .now = with.now};
+    return to_verdict(review.request, runtime::validate_train_job(of_job, with.pipeline));
 }
 
 runtime::RequiredInputs lookups_of_runtime(const api::AdmissionRequest& request) {
@@ -68,7 +67,8 @@ runtime::RequiredInputs lookups_of_runtime(const api::AdmissionRequest& request)
 }
 
 // Validates either kind of runtime. For a deletion it returns warnings only.
-api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContext& with) {
+api::Verdict validate_runtime(const Review& review, const ReviewContext& with) {
+    const api::AdmissionRequest& request = review.request;
     runtime::ValidationResult result;
     if (request.operation != "DELETE") {
         const std::size_t values = count_tree_values(request.object);
@@ -87,14 +87,25 @@ api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContex
 
 // The paths are the original's: installed webhook configurations name them.
 constexpr Route table[] = {
-    {"/mutate-trainer-kubeflow-org-v1alpha1-trainjob", api::train_job_kind, nullptr, default_train_job, false,
-     unread_by_defaults},
-    {"/validate-trainer-kubeflow-org-v1alpha1-trainjob", api::train_job_kind, lookups_of_train_job,
-     validate_train_job},
-    {"/validate-trainer-kubeflow-org-v1alpha1-trainingruntime", api::training_runtime_kind,
-     lookups_of_runtime, validate_runtime, true},
-    {"/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime", api::cluster_training_runtime_kind,
-     lookups_of_runtime, validate_runtime, true},
+    {.path = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob",
+     .kind = api::train_job_kind,
+     .judge = default_train_job,
+     .unread_on_create = unread_by_defaults},
+    {.path = "/validate-trainer-kubeflow-org-v1alpha1-trainjob",
+     .kind = api::train_job_kind,
+     .lookups = lookups_of_train_job,
+     .judge = validate_train_job,
+     .reads_train_job = true},
+    {.path = "/validate-trainer-kubeflow-org-v1alpha1-trainingruntime",
+     .kind = api::training_runtime_kind,
+     .lookups = lookups_of_runtime,
+     .judge = validate_runtime,
+     .reviews_deletions = true},
+    {.path = "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime",
+     .kind = api::cluster_training_runtime_kind,
+     .lookups = lookups_of_runtime,
+     .judge = validate_runtime,
+     .reviews_deletions = true},
 };
 
 }  // namespace

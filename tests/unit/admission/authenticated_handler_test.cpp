@@ -48,16 +48,12 @@ struct Door {
         return call;
     }
     void send(Call& call) {
-        auto answer = handler.receive(call.request);
-        if (auto* now = std::get_if<net::HttpResponse>(&answer)) {
-            call.at_once = true;
-            *call.response = std::move(*now);
-            return;
-        }
-        boost::asio::co_spawn(reviews.context, std::move(std::get<net::Task<net::HttpResponse>>(answer)),
+        boost::asio::co_spawn(reviews.context,
+                              test::timed(handler.receive(call.request), reviews.context, call.at_once),
                               [response = call.response](std::exception_ptr, net::HttpResponse said) {
                                   *response = std::move(said);
                               });
+        reviews.clock.run();
     }
     net::HttpResponse ask(const std::string& token, const std::string& peer = "10.0.0.1") {
         const auto call = start(token, peer);
@@ -112,9 +108,14 @@ TEST_CASE("without an authenticator every caller gets a verdict at once", "[auth
     AuthenticatedHandler open(door.reviews.handler, nullptr, door.permits, door.reviews.clock,
                               door.reviews.review_metrics);
     net::HttpRequest request = test::post(test::train_job_path, test::review("CREATE", test::train_job()));
-    const auto answer = open.receive(request);
-    REQUIRE(std::holds_alternative<net::HttpResponse>(answer));
-    CHECK(std::get<net::HttpResponse>(answer).status == 200);
+    net::HttpResponse answer;
+    bool at_once = false;
+    boost::asio::co_spawn(door.reviews.context,
+                          test::timed(open.receive(request), door.reviews.context, at_once),
+                          [&](std::exception_ptr, net::HttpResponse said) { answer = std::move(said); });
+    door.reviews.clock.run();
+    CHECK(at_once);
+    CHECK(answer.status == 200);
     CHECK(door.token_server.requests.empty());
 }
 

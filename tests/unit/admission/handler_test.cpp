@@ -256,9 +256,8 @@ TEST_CASE("an expensive review waits in line, a small one is answered at once", 
     CHECK(at_once);
     // A verdict after the request's timeout is of no use.
     auto late = by_runtime;
-    auto answer = fixture.handler(late);
     net::HttpResponse response;
-    boost::asio::co_spawn(fixture.context, std::move(std::get<net::Task<net::HttpResponse>>(answer)),
+    boost::asio::co_spawn(fixture.context, fixture.handler(late),
                           [&](std::exception_ptr, net::HttpResponse given) { response = std::move(given); });
     fixture.clock.run_for(60s);
     CHECK(response.body.empty());

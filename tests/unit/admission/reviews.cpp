@@ -1,6 +1,8 @@
 #include "reviews.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <memory>
 #include <stdexcept>
 
 namespace test {
@@ -80,6 +82,15 @@ std::vector<std::string> Reply::causes() const {
     return texts;
 }
 
+net::Task<net::HttpResponse> timed(net::Task<net::HttpResponse> answer, boost::asio::io_context& context,
+                                   bool& at_once) {
+    const auto waited = std::make_shared<bool>(false);
+    boost::asio::post(context, [waited] { *waited = true; });
+    net::HttpResponse response = co_await std::move(answer);
+    at_once = !*waited;
+    co_return response;
+}
+
 Fixture::Fixture(const runtime::Features& features, const kube::Namespaces& namespaces,
                  admission::ReviewPolicy policy)
     : pipeline(runtime::make_pipeline(features)),
@@ -112,23 +123,19 @@ Reply Fixture::ask(net::HttpRequest request) {
 
 Reply Fixture::ask(net::HttpRequest request, bool& at_once) {
     Reply reply;
-    auto answer = handler(request);
-    at_once = std::holds_alternative<net::HttpResponse>(answer);
-    if (at_once) {
-        reply.http = std::move(std::get<net::HttpResponse>(answer));
-    } else {
-        bool done = false;
-        std::exception_ptr thrown;
-        boost::asio::co_spawn(context, std::move(std::get<net::Task<net::HttpResponse>>(answer)),
-                              [&](std::exception_ptr error, net::HttpResponse response) {
-                                  thrown = error;
-                                  reply.http = std::move(response);
-                                  done = true;
-                              });
-        clock.run_for(patience);
-        if (thrown) std::rethrow_exception(thrown);
-        if (!done) throw std::runtime_error("no answer came");
-    }
+    at_once = false;
+    bool done = false;
+    std::exception_ptr thrown;
+    boost::asio::co_spawn(context, timed(handler(request), context, at_once),
+                          [&](std::exception_ptr error, net::HttpResponse response) {
+                              thrown = error;
+                              reply.http = std::move(response);
+                              done = true;
+                          });
+    clock.run();
+    if (!at_once) clock.run_for(patience);
+    if (thrown) std::rethrow_exception(thrown);
+    if (!done) throw std::runtime_error("no answer came");
     if (reply.http.status == 200) {
         const Json body = api::parse_json(reply.http.body).value();
         reply.response = body["response"];

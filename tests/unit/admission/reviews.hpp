@@ -41,6 +41,10 @@ struct Reply {
     std::vector<std::string> causes() const;
 };
 
+/// Returns the answer, and whether it was there at once: no other handler ran in the meantime.
+net::Task<net::HttpResponse> timed(net::Task<net::HttpResponse> answer, boost::asio::io_context& context,
+                                   bool& at_once);
+
 /// A ReviewHandler on a virtual clock, with a scripted API server that has the objects in `stored`.
 class Fixture {
 public:

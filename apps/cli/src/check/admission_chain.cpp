@@ -110,13 +110,8 @@ Json OfflineAdmission::ask(std::string_view path, const Json& request) {
                              .headers = {{"Content-Type", "application/json"}},
                              .body = api::to_json(review)};
     net::HttpResponse response;
-    auto answer = handler_(http);
-    if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer)) {
-        const auto wait = [&]() -> net::Task<> { response = co_await std::move(*later); };
-        offline::run_to_end(context_, wait());
-    } else {
-        response = std::move(std::get<net::HttpResponse>(answer));
-    }
+    const auto wait = [&]() -> net::Task<> { response = co_await handler_(http); };
+    offline::run_to_end(context_, wait());
     const Json body = api::parse_json(response.body).value();
     return body["response"];
 }

@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "admission/handler.hpp"
 #include "admission/observer.hpp"
 #include "admission/token_authenticator.hpp"
@@ -27,13 +25,11 @@ public:
           clock_(clock),
           observer_(observer) {}
 
-    net::Answer receive(net::HttpRequest& request);
+    net::Task<net::HttpResponse> receive(net::HttpRequest& request);
 
 private:
-    net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token,
-                                               net::Semaphore::Permit permit);
+    net::Task<AuthResult> check(const net::HttpRequest& request, kube::SteadyTime came);
     net::HttpResponse reject(AuthResult result);
-    net::Answer admit(net::HttpRequest& request, kube::SteadyTime came);
 
     ReviewHandler& reviews_;
     TokenAuthenticator* const tokens_;

@@ -17,18 +17,21 @@
 
 namespace admission {
 
+class HeldReview;
+
 /// Returns the time for the lookups of one review: the `timeout` of its query (10 s if there is none) less a
 /// second for the network, at least half of it, and 29 s at most.
 std::chrono::milliseconds lookup_timeout(std::string_view target);
 
-/// Answers admission reviews: decodes the request, reads the inputs, calls the route's function, encodes the
-/// verdict. A denial is HTTP 200; any other status means that there is no verdict. Without lookups the answer
-/// is returned at once. Before a denial that depends on a runtime from the watch, it reads the runtime live
-/// and reviews the object again. Reviews that wait for a lookup hold only the bytes of their request and a
-/// permit of `lookup_permits`, if there are any. Without a permit, a review that can do without the lookup
-/// does so, and others get no verdict. Expensive reviews, by their bytes or by the values of their runtime,
-/// are parsed in turn, if there are `turns`. Objects of other namespaces than `namespaces` are denied, since
-/// their inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
+/// Answers admission reviews: reads the request, decodes it once, looks up the inputs, calls the route's
+/// function, writes the verdict. A denial is HTTP 200; any other status means that there is no verdict.
+/// Without lookups nothing is waited for. Before a denial that depends on a runtime from the watch, it reads
+/// the runtime live and judges again. A review that waits for a lookup holds a permit of `lookup_permits`, if
+/// there are any; a large one, or one of too many, is held as bytes and decoded again. Without a permit, a
+/// review that can do without the lookup does so, and others get no verdict. Expensive reviews, by their
+/// bytes or by the values of their runtime, are parsed and judged in turn, if there are `turns`; one whose
+/// turn comes after its timeout gets no verdict. Objects of other namespaces than `namespaces` are denied,
+/// since their inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewObserver& observer, net::Log& log,
@@ -45,25 +48,27 @@ public:
           lookup_permits_(lookup_permits),
           turns_(turns) {}
 
-    net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
-    /// Returns the answer as operator() does, for a request whose timeout counts from `came` on.
-    net::Answer answer_by(net::HttpRequest& request, kube::SteadyTime came);
+    net::Task<net::HttpResponse> operator()(net::HttpRequest& request) {
+        return answer_by(request, clock_.now());
+    }
+    /// Returns the answer to a request whose timeout counts from `came` on.
+    net::Task<net::HttpResponse> answer_by(net::HttpRequest& request, kube::SteadyTime came);
 
 private:
-    struct Review;
-    struct Waiting;
     class RequestRecord;
 
-    enum class InTurn : bool { no, yes };
-    net::Answer answer(net::HttpRequest& request, RequestRecord& record, InTurn in_turn);
-    net::Task<net::HttpResponse> answer_in_turn(net::HttpRequest& request, kube::SteadyTime came);
-    api::Result<Review> decode(const Route& route, std::string_view body) const;
-    net::Answer wait_for_lookup(Waiting waiting, Review& review, RequestRecord& record);
-    net::Task<net::HttpResponse> answer_later(Waiting waiting);
-    std::optional<api::Verdict> verdict_without_lookup(const Waiting& waiting, Review& review) const;
-    api::Verdict verdict_after(const api::Error& failed, const Waiting& waiting, Review& review);
+    std::optional<net::HttpResponse> refuse_unread(const net::HttpRequest& request,
+                                                   RequestRecord& record) const;
+    net::Task<> take_expensive(MaybeTurn& turn) const;
+    Subject subject_for(const api::AdmissionRequest& request, const Route& route, kube::SteadyTime came,
+                        bool is_large);
+    net::Async<ReviewInputs> look_up(const Subject& subject, InputReader::Runtime runtime,
+                                     kube::SteadyTime deadline, MaybeTurn& large);
+    net::Task<std::optional<api::Verdict>> judge(HeldReview& review, const Subject& subject,
+                                                 std::string_view peer, kube::SteadyTime deadline,
+                                                 MaybeTurn& turn);
+    api::Verdict verdict_on(HeldReview& review, const ReviewInputs& inputs) const;
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& record);
-    api::Verdict verdict_of(Review& review, const ReviewInputs& inputs) const;
     /// Returns whether a live read of the runtime may change the verdict.
     bool may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs);
     api::Verdict unavailable_for(const api::Error& error);

@@ -7,8 +7,7 @@
 
 namespace admission {
 
-/// The part of a review that lookups depend on; the rest is held as bytes meanwhile. Texts are cut at a
-/// length above that of any name.
+/// The part of a review that lookups depend on. Texts are cut at a length above that of any name.
 struct Subject {
     runtime::RequiredInputs required = {};
     std::string kind = {};  ///< these three: of the object
@@ -38,12 +37,10 @@ public:
           turns_(turns) {}
 
     /// Returns the number of values of the review's runtime; 0 if it is not in the cache, or not needed.
-    std::size_t cached_values(const api::AdmissionRequest& request,
-                              const runtime::RequiredInputs& wanted) const;
+    std::size_t cached_values(const Subject& subject) const;
 
     /// Returns the inputs without a request; nullopt if that is not possible.
-    std::optional<ReviewInputs> from_cache(const api::AdmissionRequest& request,
-                                           const runtime::RequiredInputs& wanted) const;
+    std::optional<ReviewInputs> from_cache(const Subject& subject) const;
 
     enum class Runtime : std::uint8_t {
         known,  ///< from the watch, if it has one

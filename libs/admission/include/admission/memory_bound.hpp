@@ -19,11 +19,14 @@ inline constexpr std::size_t of_runtimes = RuntimeInformer::Bounds().of_all;
 /// The memory of one value of a tree while it is parsed. The worst trees have numbers and empty containers; a
 /// member counts as two values.
 inline constexpr std::size_t of_value = 80;
-/// The memory of lookups: the connections to the API server with usual objects, the large object and the
-/// page, which take twice their size while they arrive, and the tree of the large object.
-inline constexpr std::size_t of_lookups = lookup_limits::connections * of_connection +
-                                          2 * (lookup_limits::largest_object + lookup_limits::largest_page) +
-                                          max_runtime_values * of_value;
+/// A review that waits with its objects: their texts and values.
+inline constexpr std::size_t of_kept_review = expensive_bytes + lookup_limits::kept_values * of_value;
+/// The memory of lookups: the connections to the API server with usual objects, the reviews that wait with
+/// their objects, the large object and the page, which take twice their size while they arrive, and the tree
+/// of the large object.
+inline constexpr std::size_t of_lookups =
+    lookup_limits::connections * of_connection + lookup_limits::kept_reviews * of_kept_review +
+    2 * (lookup_limits::largest_object + lookup_limits::largest_page) + max_runtime_values * of_value;
 inline constexpr std::size_t of_source = 48;  ///< an address that has made new connections
 /// The memory of one thread: a review and its trees, the largest snapshot while it is read, the trees of
 /// runtimes, the lookups, and the addresses.

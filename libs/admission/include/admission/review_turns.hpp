@@ -20,15 +20,20 @@ inline constexpr std::size_t usual_values = 1'000;
 inline constexpr std::size_t largest_object = 2 * 1024 * 1024;  ///< etcd's limit is 1.5 MiB
 inline constexpr std::size_t largest_page = 4 * 1024 * 1024;
 inline constexpr std::size_t most_waiting = 16;  ///< reviews, for a large object or a list
+inline constexpr std::size_t kept_reviews =
+    connections;  ///< keep their objects while they wait: for each connection one,
+inline constexpr std::size_t kept_values = 2'000;  ///< of at most so many values
 inline constexpr std::size_t largest_token_review = 64 * 1024;
 }  // namespace lookup_limits
 
-/// Tasks of which the reviews of one thread run one at a time. A review with a turn of `large_objects` or
-/// `lists` may wait for one of `expensive`, and not the other way around. Thread rule: one thread.
+/// What the reviews of one thread take in turn: tasks that run one at a time, and memory. A review with a
+/// turn of `large_objects` or `lists` may wait for one of `expensive`, and not the other way around. Thread
+/// rule: one thread.
 struct ReviewTurns {
     net::Semaphore expensive{1};      ///< to parse and to validate, without waiting for anything else
     net::Semaphore large_objects{1};  ///< to look up for a large review, or to hold more than a usual object
     net::Semaphore lists{1};          ///< to list TrainJobs
+    net::Semaphore kept{lookup_limits::kept_reviews};  ///< to keep decoded objects during a wait; none waits
 };
 
 /// A turn, or none yet.

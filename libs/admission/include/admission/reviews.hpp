@@ -25,6 +25,14 @@ struct ReviewPolicy {
 /// address.
 runtime::Features features_of(const runtime::FeatureGates& gates);
 
+/// A review as its path reads it. Nothing changes it: each verdict is on the same objects.
+struct Review {
+    api::AdmissionRequest request = {};
+    /// The TrainJobs of a path that reads them (Route::reads_train_job), which are not in `request` then.
+    runtime::ReviewedJob job = {};
+    runtime::ReviewedJob old_job = {};
+};
+
 /// The objects for one review. Those that were not needed are absent, like those that do not exist.
 struct ReviewInputs {
     std::shared_ptr<const api::Json> runtime = {};

@@ -7,6 +7,7 @@
 #include "api/job_set.hpp"
 #include "api/json.hpp"
 #include "api/time.hpp"
+#include "api/train_job.hpp"
 #include "api/warnings.hpp"
 #include "runtime/build.hpp"
 #include "runtime/examined_runtime.hpp"
@@ -71,11 +72,24 @@ struct RuntimeSuggestion {
     bool operator==(const RuntimeSuggestion&) const = default;
 };
 
-/// The input of a TrainJob's validation. The looked-up objects must outlive it.
+/// A TrainJob as a review has it: read once, for all verdicts on it.
+struct ReviewedJob {
+    ReviewedJob() = default;
+    /// Null: there is none. Move the object in: the job takes its spec, and the rest is freed.
+    ReviewedJob(api::Json object);
+
+    bool exists = false;
+    api::TrainJob job = {};
+
+    static const ReviewedJob none;
+};
+inline const ReviewedJob ReviewedJob::none;
+
+/// The input of a TrainJob's validation. All objects must outlive it.
 struct TrainJobReview {
-    api::Json object = {};
-    api::Json old_object = {};                  ///< null on CREATE
-    const api::Json* runtime = nullptr;         ///< nullptr: not looked up, or it does not exist
+    const ReviewedJob& object;
+    const ReviewedJob& old_object = ReviewedJob::none;  ///< none on CREATE
+    const api::Json* runtime = nullptr;                 ///< nullptr: not looked up, or it does not exist
     const ExaminedRuntime* examined = nullptr;  ///< that of `runtime` and the pipeline; nullptr: not examined
     RuntimeSuggestion suggestion = {};          ///< suggested instead
     const api::JobSet* job_set = nullptr;       ///< nullptr: not looked up, or there is none
@@ -91,8 +105,9 @@ struct TrainJobReview {
 };
 
 /// Applies the rules of TrainJobs. If lookups_for() requires a runtime and there is none, the error is that
-/// it does not exist. Move the review in: its objects are taken apart.
-ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
+/// it does not exist.
+ValidationResult validate_train_job(const TrainJobReview& review,
+                                    const Pipeline& pipeline = default_pipeline());
 
 /// Applies the rules of either kind of runtime. `old_object` is null on CREATE. On UPDATE only errors that
 /// the old object did not have are returned.

@@ -43,10 +43,8 @@ bool ValidationContext::patches_changed() const {
     return patches_differ(job.spec["runtimePatches"], old_job->spec["runtimePatches"]);
 }
 
-bool is_harmless_update(const Json& object, const Json& old_object) {
-    if (old_object.is_null()) return false;
-    return object["metadata"]["deletionTimestamp"].is_string() ||
-           is_equivalent_but_for({"suspend", "ttlSecondsAfterFinished"}, object["spec"], old_object["spec"]);
+bool is_harmless_update(bool is_being_deleted, const Json& spec, const Json& old_spec) {
+    return is_being_deleted || is_equivalent_but_for({"suspend", "ttlSecondsAfterFinished"}, spec, old_spec);
 }
 
 void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule) {
@@ -56,10 +54,12 @@ void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule) {
 
 RequiredInputs lookups_for(const Json& object, const Json& old_object) {
     const Json& spec = object["spec"];
+    const Json& old_spec = old_object["spec"];
     // A TrainJob of another shape is denied whatever the cluster has, so nothing is looked up.
     if (!check_train_job_shape(spec)) return {};
-    if (is_harmless_update(object, old_object)) return {};
-    if (!check_train_job_limits(spec, old_object["spec"])) return {};
+    const bool is_being_deleted = object["metadata"]["deletionTimestamp"].is_string();
+    if (!old_object.is_null() && is_harmless_update(is_being_deleted, spec, old_spec)) return {};
+    if (!check_train_job_limits(spec, old_spec)) return {};
     return {.runtime = is_supported(api::parse_runtime_ref(spec)), .job_set = !old_object.is_null()};
 }
 

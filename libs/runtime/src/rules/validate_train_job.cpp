@@ -107,6 +107,9 @@ void add_error(Rule rule, const api::Error& error, FieldErrors& errors) {
 
 }  // namespace
 
+ReviewedJob::ReviewedJob(Json object)
+    : exists(!object.is_null()), job(api::parse_train_job(std::move(object))) {}
+
 std::vector<Need> review_needs(const Json& runtime, const Pipeline& pipeline) {
     std::vector<Need> needs;
     if (!check_runtime_shape(runtime, pipeline)) return needs;
@@ -114,16 +117,14 @@ std::vector<Need> review_needs(const Json& runtime, const Pipeline& pipeline) {
     return needs;
 }
 
-ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
-    const bool harmless = is_harmless_update(review.object, review.old_object);
-    const api::TrainJob job = api::parse_train_job(std::move(review.object));
-    std::optional<api::TrainJob> old_job;
-    if (!review.old_object.is_null()) old_job = api::parse_train_job(std::move(review.old_object));
+ValidationResult validate_train_job(const TrainJobReview& review, const Pipeline& pipeline) {
+    const api::TrainJob& job = review.object.job;
+    const api::TrainJob* const old_job = review.old_object.exists ? &review.old_object.job : nullptr;
     ValidationResult result;
-    if (harmless) {
+    if (old_job && is_harmless_update(job.meta.deletion.has_value(), job.spec, old_job->spec)) {
         const ActivePlugins plugins(pipeline, nothing);
         ValidationContext harmless_case = {.job = job,
-                                           .old_job = &*old_job,
+                                           .old_job = old_job,
                                            .runtime = nothing,
                                            .merged_spec = nothing,
                                            .plugins = plugins,
@@ -164,7 +165,7 @@ ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipel
     }
 
     ValidationContext context = {.job = job,
-                                 .old_job = old_job ? &*old_job : nullptr,
+                                 .old_job = old_job,
                                  .runtime = runtime ? *runtime : nothing,
                                  .merged_spec = merged,
                                  .plugins = plugins,

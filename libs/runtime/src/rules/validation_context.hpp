@@ -42,7 +42,7 @@ bool patches_differ(const api::Json& left, const api::Json& right);
 
 /// Returns whether an UPDATE must pass whatever has become of the runtime: the object is being deleted, or
 /// nothing but `suspend` and the time to live change in its spec.
-bool is_harmless_update(const api::Json& object, const api::Json& old_object);
+bool is_harmless_update(bool is_being_deleted, const api::Json& spec, const api::Json& old_spec);
 
 /// Sets the rule of each error from position `begin` on that has none yet.
 void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule);
