@@ -33,7 +33,6 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
 // Warns of claims where the number of processes follows from devices: only a build reads claims and counts
 // them.
 void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     const Json& trainer = review.job.spec["trainer"];
     if (!review.plugins.counts_gpus() || !trainer["numProcPerNode"].is_null()) return;
     const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
@@ -70,7 +69,6 @@ std::string quoted(const Json& name) { return "\"" + shortened(name.as_string())
 
 // Warns of claims that no container uses: the scheduler allocates their devices all the same.
 void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     Receivers receivers(review.plugins);
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
         const bool takes = receivers.include(job);
@@ -87,7 +85,6 @@ void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warni
 }
 
 void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_reviewed_as_new() && !review.patches_changed()) return;
     const auto nodes = review.job.spec["trainer"]["numNodes"].as_int();
     const auto& jobs = review.merged_spec["replicatedJobs"].items();
     for (const PodSet& pods : count_pods(review.merged_spec, review.plugins, nodes))
@@ -103,9 +100,12 @@ void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warni
 }
 
 constexpr Warner warners[] = {
-    {Rule::uncounted_devices, warn_of_uncounted_devices, RuleInput::merged_template},
-    {Rule::unused_claims, warn_of_unused_claims, RuleInput::merged_template},
-    {Rule::shared_claims, warn_of_shared_claims, RuleInput::merged_template},
+    {Rule::uncounted_devices, warn_of_uncounted_devices, RuleInput::merged_template,
+     AppliesTo::new_ones_or_new_patches},
+    {Rule::unused_claims, warn_of_unused_claims, RuleInput::merged_template,
+     AppliesTo::new_ones_or_new_patches},
+    {Rule::shared_claims, warn_of_shared_claims, RuleInput::merged_template,
+     AppliesTo::new_ones_or_new_patches},
 };
 
 constexpr Check checks[] = {

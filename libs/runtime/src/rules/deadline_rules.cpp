@@ -24,7 +24,7 @@ void deadline_is_immutable(const ValidationContext& review, FieldErrors& errors)
 // Copies by MultiKueue are not checked: it would try for ever to create a copy that is refused. The maximum
 // ends them all the same.
 void deadline_is_within_maximum(const ValidationContext& review, FieldErrors& errors) {
-    if (!review.is_create() || review.job.is_multikueue_copy) return;
+    if (review.job.is_multikueue_copy) return;
     const auto wanted = review.job.active_deadline_seconds;
     const auto most = api::run_policy_of(review.runtime).max_active_deadline_seconds;
     if (!wanted || !most || *wanted <= *most) return;
@@ -37,8 +37,8 @@ void deadline_is_within_maximum(const ValidationContext& review, FieldErrors& er
 }
 
 constexpr Check checks[] = {
-    {Rule::deadline_immutable, deadline_is_immutable, RuleInput::job, true},
-    {Rule::deadline_maximum, deadline_is_within_maximum, RuleInput::runtime},
+    {Rule::deadline_immutable, deadline_is_immutable, RuleInput::job, AppliesTo::every_update},
+    {Rule::deadline_maximum, deadline_is_within_maximum, RuleInput::runtime, AppliesTo::creations},
 };
 
 // The copies by MultiKueue are not deleted after their TTL, so they need no warning. A client whose types
@@ -64,7 +64,7 @@ void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings
 }
 
 constexpr Warner warners[] = {
-    {Rule::ttl_passed, warn_of_passed_ttl, RuleInput::job, true},
+    {Rule::ttl_passed, warn_of_passed_ttl, RuleInput::job, AppliesTo::every_update},
 };
 
 }  // namespace

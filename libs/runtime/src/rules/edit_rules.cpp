@@ -143,7 +143,6 @@ void refuse_edit(const ValidationContext& review, std::string field, const Json&
 }
 
 void what_runs_stays(const ValidationContext& review, FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) return;
     const Json& now = review.job.spec;
     const Json& before = review.old_job->spec;
     if (!is_same(now["initializer"], before["initializer"]))
@@ -160,8 +159,7 @@ void what_runs_stays(const ValidationContext& review, FieldErrors& errors) {
 }
 
 void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) return;
-    if (review.job.spec["trainer"][num_nodes] == review.old_job->spec["trainer"][num_nodes]) return;
+    if (!review.nodes_changed()) return;
     const auto forbid = [&errors](std::string why, api::RuleId rule = {}) {
         errors.push_back({FieldErrorType::forbidden, "spec.trainer.numNodes", {}, std::move(why), {}, rule});
     };
@@ -187,7 +185,7 @@ void nodes_change_at_rest(const ValidationContext& review, FieldErrors& errors) 
 
 // JobSet takes a change of the affinity, of claims or of resources in a new JobSet only.
 void patches_lose_nothing(const ValidationContext& review, FieldErrors& errors) {
-    if (review.is_reviewed_as_new() || review.loss_by_new_job_set.empty()) return;
+    if (review.loss_by_new_job_set.empty()) return;
     if (!review.job_set || !review.job_set->belongs_to(review.job)) return;
     // The JobSet stays if the patches are again what it was built from.
     if (has_same_fixed_inputs(review.job_set->built_from, review.job)) return;
@@ -205,9 +203,9 @@ void patches_lose_nothing(const ValidationContext& review, FieldErrors& errors) 
 }
 
 constexpr Check checks[] = {
-    {Rule::immutable_after_creation, what_runs_stays, RuleInput::job},
-    {Rule::resize_while_active, nodes_change_at_rest, RuleInput::job},
-    {Rule::patch_loses_work, patches_lose_nothing, RuleInput::job},
+    {Rule::immutable_after_creation, what_runs_stays, RuleInput::job, AppliesTo::changes},
+    {Rule::resize_while_active, nodes_change_at_rest, RuleInput::job, AppliesTo::changes},
+    {Rule::patch_loses_work, patches_lose_nothing, RuleInput::job, AppliesTo::changes},
 };
 
 }  // namespace

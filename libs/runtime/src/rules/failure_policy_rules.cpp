@@ -126,11 +126,11 @@ bool has_deadline(const Json& runtime) {
 }
 
 void policy_has_an_effect(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_create()) errors.append(job_failure_policy_errors(review.runtime, review.job));
+    errors.append(job_failure_policy_errors(review.runtime, review.job));
 }
 
 void warn_of_unlimited_restarts(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_create() || review.is_denied || review.job.active_deadline_seconds) return;
+    if (review.is_denied || review.job.active_deadline_seconds) return;
     const Json& policy = failure_policy_of(review.runtime);
     if ((policy.is_null() && review.job.spec["failurePolicy"].is_null()) || has_deadline(review.runtime) ||
         !has_unlimited_restarts(policy))
@@ -141,7 +141,7 @@ void warn_of_unlimited_restarts(const ValidationContext& review, api::Warnings& 
 // Warns of the policy of a TrainJob only. The author of a policy in the runtime was warned when it was
 // written.
 void warn_of_replaced_handling(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_create() || review.is_denied || review.job.spec["failurePolicy"].is_null() ||
+    if (review.is_denied || review.job.spec["failurePolicy"].is_null() ||
         !failure_policy_of(review.runtime).is_null())
         return;
     if (std::string text = replaced_handling(review.runtime, "spec.failurePolicy"); !text.empty())
@@ -149,12 +149,12 @@ void warn_of_replaced_handling(const ValidationContext& review, api::Warnings& w
 }
 
 constexpr Check checks[] = {
-    {Rule::failure_policy_overruled, policy_has_an_effect, RuleInput::runtime},
+    {Rule::failure_policy_overruled, policy_has_an_effect, RuleInput::runtime, AppliesTo::creations},
 };
 
 constexpr Warner warners[] = {
-    {Rule::unlimited_restarts, warn_of_unlimited_restarts, RuleInput::runtime},
-    {Rule::replaced_failure_handling, warn_of_replaced_handling, RuleInput::runtime},
+    {Rule::unlimited_restarts, warn_of_unlimited_restarts, RuleInput::runtime, AppliesTo::creations},
+    {Rule::replaced_failure_handling, warn_of_replaced_handling, RuleInput::runtime, AppliesTo::creations},
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ void gates_are_on(const ValidationContext& review, api::FieldErrors& errors) {
 }
 
 constexpr Check checks[] = {
-    {Rule::gated_field, gates_are_on, RuleInput::job, true},
+    {Rule::gated_field, gates_are_on, RuleInput::job, AppliesTo::every_update},
 };
 
 }  // namespace

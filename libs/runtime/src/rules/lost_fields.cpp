@@ -33,7 +33,7 @@ void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warning
 }
 
 constexpr Warner warnings_of_lost_fields[] = {
-    {Rule::lost_fields, warn_of_lost_fields, RuleInput::job, true},
+    {Rule::lost_fields, warn_of_lost_fields, RuleInput::job, AppliesTo::every_update},
 };
 
 }  // namespace

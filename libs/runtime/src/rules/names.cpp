@@ -64,8 +64,7 @@ void limit_by_claims(const Json& spec, Limit& limit) {
 void names_fit(const ValidationContext& review, api::FieldErrors& errors) {
     // The name stays as it is. The number of nodes may change.
     const Json& nodes = review.job.spec["trainer"]["numNodes"];
-    const bool scaled = !review.is_create() && !(nodes == review.old_job->spec["trainer"]["numNodes"]);
-    if (!review.is_reviewed_as_new() && !scaled) return;
+    const bool scaled = !review.is_create() && review.nodes_changed();
     const Json& spec = review.merged_spec;
     Limit limit;
     for (const PodSet& pods : count_pods(spec, review.plugins, nodes.as_int()))
@@ -94,7 +93,7 @@ void names_fit(const ValidationContext& review, api::FieldErrors& errors) {
 }
 
 constexpr Check checks[] = {
-    {Rule::name_length, names_fit, RuleInput::merged_template},
+    {Rule::name_length, names_fit, RuleInput::merged_template, AppliesTo::new_ones_or_new_nodes},
 };
 
 }  // namespace

@@ -53,7 +53,7 @@ void managers_are_paths(const ValidationContext& review, FieldErrors& errors) {
 
 void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors) {
     // A change of what runs is an error of immutable_after_creation, suspended or not; one error is enough.
-    if (review.is_reviewed_as_new() || !review.patches_changed() || review.fixed_patches_changed()) return;
+    if (!review.patches_changed() || review.fixed_patches_changed()) return;
     const auto forbid = [&errors](std::string why) {
         errors.push_back({FieldErrorType::forbidden, "spec.runtimePatches", {}, std::move(why), {}});
     };
@@ -68,7 +68,7 @@ void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors)
 constexpr Check checks[] = {
     {Rule::patch_targets, patches_name_what_exists, RuleInput::runtime},
     {Rule::patch_manager, managers_are_paths, RuleInput::job},
-    {Rule::patch_while_active, patches_wait_for_pods, RuleInput::job},
+    {Rule::patch_while_active, patches_wait_for_pods, RuleInput::job, AppliesTo::changes},
 };
 
 }  // namespace

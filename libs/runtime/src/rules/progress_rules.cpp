@@ -21,7 +21,7 @@ void progress_deadline_is_valid(const ValidationContext& review, FieldErrors& er
 }
 
 constexpr Check checks[] = {
-    {Rule::progress_deadline, progress_deadline_is_valid, RuleInput::job, true},
+    {Rule::progress_deadline, progress_deadline_is_valid, RuleInput::job, AppliesTo::every_update},
 };
 
 void warn_of_unwatched_progress(const ValidationContext& review, api::Warnings& warnings) {
@@ -33,7 +33,7 @@ void warn_of_unwatched_progress(const ValidationContext& review, api::Warnings& 
 }
 
 constexpr Warner warners[] = {
-    {Rule::progress_unwatched, warn_of_unwatched_progress, RuleInput::job, true},
+    {Rule::progress_unwatched, warn_of_unwatched_progress, RuleInput::job, AppliesTo::every_update},
 };
 
 }  // namespace

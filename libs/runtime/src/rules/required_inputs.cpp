@@ -43,6 +43,10 @@ bool ValidationContext::patches_changed() const {
     return patches_differ(job.spec["runtimePatches"], old_job->spec["runtimePatches"]);
 }
 
+bool ValidationContext::nodes_changed() const {
+    return job.spec["trainer"]["numNodes"] != old_job->spec["trainer"]["numNodes"];
+}
+
 bool is_harmless_update(bool is_being_deleted, const Json& spec, const Json& old_spec) {
     return is_being_deleted || is_equivalent_but_for({"suspend", "ttlSecondsAfterFinished"}, spec, old_spec);
 }

@@ -26,11 +26,10 @@ std::vector<const TakenField*> without_job(const ValidationContext& review, With
 }
 
 void images_are_there(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) errors.append(image_errors(review.runtime, review.job));
+    errors.append(image_errors(review.runtime, review.job));
 }
 
 void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors) {
-    if (!review.is_reviewed_as_new()) return;
     for (const TakenField* field : without_job(review, WithoutJob::denies))
         errors.push_back({api::FieldErrorType::forbidden,
                           "spec." + std::string(field->path),
@@ -42,7 +41,6 @@ void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors)
 // Reviews the runtime, which may be older than the schema's minima. What it says wrongly is an error of the
 // reference to it. The schema has reviewed the TrainJob's own numbers.
 void numbers_have_bounds(const ValidationContext& review, api::FieldErrors& errors) {
-    if (!review.is_reviewed_as_new()) return;
     const Json& trainer = review.job.spec["trainer"];
     for (const api::FieldError& error : number_errors_of_runtime(review.runtime, review.plugins, trainer))
         errors.push_back({error.type,
@@ -53,23 +51,21 @@ void numbers_have_bounds(const ValidationContext& review, api::FieldErrors& erro
 }
 
 void resources_are_usable(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_reviewed_as_new())
-        errors.append(unusable_resources(review.runtime, review.job, review.plugins));
+    errors.append(unusable_resources(review.runtime, review.job, review.plugins));
 }
 
 void limits_cover_requests(const ValidationContext& review, api::FieldErrors& errors) {
-    if (review.is_reviewed_as_new()) errors.append(limit_errors(review.runtime, review.job, review.plugins));
+    errors.append(limit_errors(review.runtime, review.job, review.plugins));
 }
 
 void warn_of_empty_image(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_reviewed_as_new() && review.job.spec["trainer"]["image"] == "")
+    if (review.job.spec["trainer"]["image"] == "")
         warnings.push_back("spec.trainer.image is empty and counts as unset: the runtime's image is used");
 }
 
 // Warns of numbers that no job takes. For `resourcesPerNode` without an mlPolicy, resources_without_policy
 // warns.
 void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_reviewed_as_new()) return;
     for (const TakenField* field : without_job(review, WithoutJob::warns)) {
         if (field->path == "trainer.resourcesPerNode" && !review.plugins.ml_policy().is_object()) continue;
         warnings.push_back("spec." + std::string(field->path) +
@@ -81,7 +77,6 @@ void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warn
 // runtime counts as 1, and a framework may refuse a 0.
 void warn_of_no_nodes(const ValidationContext& review, api::Warnings& warnings) {
     const Json& nodes = review.job.spec["trainer"]["numNodes"];
-    if (!review.is_reviewed_as_new() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;
     if (nodes != Json(0) || review.is_denied) return;
     const auto pod_sets = count_pods(review.runtime["spec"]["template"]["spec"], review.plugins, 0);
     const auto trains = [&](const PodSet& pods) { return review.plugins.trains(pods); };
@@ -102,7 +97,6 @@ std::string meant_memory(std::string_view text) {
 }
 
 void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_reviewed_as_new()) return;
     static const api::Quantity mebibyte = 1024 * 1024 * api::parse_quantity("1").value();
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     for (const char* list : {"limits", "requests"})
@@ -120,18 +114,18 @@ void warn_of_small_memory(const ValidationContext& review, api::Warnings& warnin
 }
 
 constexpr Check checks[] = {
-    {Rule::image, images_are_there, RuleInput::runtime},
-    {Rule::trainer_job, trainer_is_taken, RuleInput::runtime},
-    {Rule::number_bounds, numbers_have_bounds, RuleInput::runtime},
-    {Rule::resources, resources_are_usable, RuleInput::runtime},
-    {Rule::limits_cover_requests, limits_cover_requests, RuleInput::runtime},
+    {Rule::image, images_are_there, RuleInput::runtime, AppliesTo::new_ones},
+    {Rule::trainer_job, trainer_is_taken, RuleInput::runtime, AppliesTo::new_ones},
+    {Rule::number_bounds, numbers_have_bounds, RuleInput::runtime, AppliesTo::new_ones},
+    {Rule::resources, resources_are_usable, RuleInput::runtime, AppliesTo::new_ones},
+    {Rule::limits_cover_requests, limits_cover_requests, RuleInput::runtime, AppliesTo::new_ones},
 };
 
 constexpr Warner warnings_of_trainer[] = {
-    {Rule::empty_image, warn_of_empty_image, RuleInput::job},
-    {Rule::unused_numbers, warn_of_unused_numbers, RuleInput::runtime},
-    {Rule::no_nodes, warn_of_no_nodes, RuleInput::runtime},
-    {Rule::small_memory, warn_of_small_memory, RuleInput::job},
+    {Rule::empty_image, warn_of_empty_image, RuleInput::job, AppliesTo::new_ones},
+    {Rule::unused_numbers, warn_of_unused_numbers, RuleInput::runtime, AppliesTo::new_ones},
+    {Rule::no_nodes, warn_of_no_nodes, RuleInput::runtime, AppliesTo::new_ones_or_new_nodes},
+    {Rule::small_memory, warn_of_small_memory, RuleInput::job, AppliesTo::new_ones},
 };
 
 }  // namespace

@@ -25,7 +25,25 @@ constexpr const std::span<const Warner>* warnings[] = {
     &runtime_warnings, &trainer_warnings, &subdomain_warnings,      &lost_field_warnings,
     &time_warnings,    &claim_warnings,   &failure_policy_warnings, &progress_warnings};
 
-enum class Asked { all, of_every_update };
+// Whether rules for new TrainJobs apply: the TrainJob is new, or may be changed in any way.
+bool is_reviewed_as_new(const ValidationContext& review) {
+    return review.is_create() || (review.gates.has(Gate::edits) && review.may_be_corrected());
+}
+
+bool applies(AppliesTo reviews, const ValidationContext& review, bool is_harmless) {
+    if (is_harmless) return reviews == AppliesTo::every_update;
+    switch (reviews) {
+        case AppliesTo::any:
+        case AppliesTo::every_update: return true;
+        case AppliesTo::creations: return review.is_create();
+        case AppliesTo::new_ones: return is_reviewed_as_new(review);
+        case AppliesTo::new_ones_or_new_patches:
+            return is_reviewed_as_new(review) || review.patches_changed();
+        case AppliesTo::new_ones_or_new_nodes: return is_reviewed_as_new(review) || review.nodes_changed();
+        case AppliesTo::changes: return !is_reviewed_as_new(review);
+    }
+    return true;
+}
 
 bool has_input(const ValidationContext& review, RuleInput input) {
     return input == RuleInput::job || (input == RuleInput::runtime && !review.runtime.is_null()) ||
@@ -62,28 +80,28 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, const RuntimeSu
              Rule::runtime_exists});
 }
 
-void check(const ValidationContext& review, Asked asked, FieldErrors& found) {
+void check(const ValidationContext& review, bool is_harmless, FieldErrors& found) {
     for (const auto* topic : checks)
         for (const Check& each : *topic) {
-            if (asked == Asked::of_every_update && !each.of_every_update) continue;
+            if (!has_input(review, each.input) || !applies(each.reviews, review, is_harmless)) continue;
             const std::size_t before = found.size();
-            if (has_input(review, each.input)) each.add(review, found);
+            each.add(review, found);
             name_rule(found, before, each.rule);
         }
 }
 
-void warn(const ValidationContext& review, Asked asked, api::Warnings& found) {
+void warn(const ValidationContext& review, bool is_harmless, api::Warnings& found) {
     for (const auto* topic : warnings)
         for (const Warner& each : *topic) {
-            if (asked == Asked::of_every_update && !each.of_every_update) continue;
+            if (!has_input(review, each.input) || !applies(each.reviews, review, is_harmless)) continue;
             const std::size_t before = found.size();
-            if (has_input(review, each.input)) each.add(review, found);
+            each.add(review, found);
             found.name_rule(before, each.rule);
         }
 }
 
 void add_warnings_of_plugins(const ValidationContext& review, api::Warnings& found) {
-    if (!has_input(review, RuleInput::merged_template) || !review.is_reviewed_as_new()) return;
+    if (!has_input(review, RuleInput::merged_template) || !is_reviewed_as_new(review)) return;
     const ValidationInputs inputs = {.job = review.job,
                                      .runtime = review.runtime,
                                      .merged_spec = review.merged_spec,
@@ -130,9 +148,9 @@ ValidationResult validate_train_job(const TrainJobReview& review, const Pipeline
                                            .plugins = plugins,
                                            .gates = review.gates,
                                            .now = review.now};
-        check(harmless_case, Asked::of_every_update, result.errors);
+        check(harmless_case, true, result.errors);
         harmless_case.is_denied = !result.errors.empty();
-        warn(harmless_case, Asked::of_every_update, result.warnings);
+        warn(harmless_case, true, result.warnings);
         return result;
     }
     if (const auto form = check_form(review, job.spec, old_job ? old_job->spec : nothing); !form) {
@@ -173,7 +191,7 @@ ValidationResult validate_train_job(const TrainJobReview& review, const Pipeline
                                  .gates = review.gates,
                                  .loss_by_new_job_set = review.loss_by_new_job_set,
                                  .now = review.now};
-    check(context, Asked::all, result.errors);
+    check(context, false, result.errors);
     if (runtime)
         for (const Plugin* plugin : plugins) {
             const std::size_t before = result.errors.size();
@@ -182,12 +200,12 @@ ValidationResult validate_train_job(const TrainJobReview& review, const Pipeline
                               .merged_spec = merged,
                               .plugins = plugins,
                               .observed = review.observed,
-                              .is_new = context.is_reviewed_as_new()},
+                              .is_new = is_reviewed_as_new(context)},
                              result.errors);
             if (!plugin->rules().empty()) name_rule(result.errors, before, plugin->rules().front());
         }
     context.is_denied = !result.errors.empty();
-    warn(context, Asked::all, result.warnings);
+    warn(context, false, result.warnings);
     add_warnings_of_plugins(context, result.warnings);
     return result;
 }

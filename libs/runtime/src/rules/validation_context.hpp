@@ -27,12 +27,11 @@ struct ValidationContext {
     bool is_denied = false;  ///< known to warnings: errors were found
 
     bool is_create() const { return old_job == nullptr; }
-    /// Returns whether rules for new TrainJobs apply: the TrainJob is new, or may be changed in any way.
-    bool is_reviewed_as_new() const { return is_create() || (gates.has(Gate::edits) && may_be_corrected()); }
     /// Returns whether this is an UPDATE of a TrainJob that never had a JobSet, since an error prevented
     /// that.
     bool may_be_corrected() const;
     bool patches_changed() const;
+    bool nodes_changed() const;
     /// Returns whether the patches of an UPDATE say something else about what runs.
     bool fixed_patches_changed() const;
 };
@@ -50,13 +49,25 @@ void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule);
 /// The input that a check reads besides the TrainJob itself.
 enum class RuleInput { job, runtime, merged_template };
 
+/// The reviews that a rule applies to. As new ones count creations, and updates of TrainJobs that may be
+/// corrected in any way.
+enum class AppliesTo {
+    any,
+    every_update,  ///< any, and updates that must pass: see is_harmless_update()
+    creations,
+    new_ones,
+    new_ones_or_new_patches,  ///< also changes of the patches
+    new_ones_or_new_nodes,    ///< also changes of the number of nodes
+    changes,                  ///< of TrainJobs that do not count as new
+};
+
 /// A rule with the function that adds its errors, or its warnings.
 template <class Found>
 struct CheckOf {
     Rule rule;  ///< of errors and warnings without one
     void (*add)(const ValidationContext&, Found&);
     RuleInput input;
-    bool of_every_update = false;  ///< also of updates that must pass: see is_harmless_update()
+    AppliesTo reviews = AppliesTo::any;
 };
 using Check = CheckOf<api::FieldErrors>;
 using Warner = CheckOf<api::Warnings>;

@@ -36,34 +36,35 @@ std::string subdomain_warning(std::string_view where) {
 namespace {
 
 void warn_of_deprecated_runtime(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_create() && is_deprecated(review.runtime))
+    if (is_deprecated(review.runtime))
         warnings.push_back(deprecation_warning(review.job.runtime_ref.kind, review.job.runtime_ref.name));
 }
 
 void warn_of_ignored_fields(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_reviewed_as_new() || forbidden_fields(review.runtime["spec"]["template"]["spec"]).empty())
-        return;
+    if (forbidden_fields(review.runtime["spec"]["template"]["spec"]).empty()) return;
     warnings.push_back("a deadline or TTL in the template of runtime \"" +
                        shortened(review.job.runtime_ref.name).substr(0, 40) + "\" is ignored");
 }
 
 void warn_of_resources_without_policy(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_reviewed_as_new() && !review.job.spec["trainer"]["resourcesPerNode"].empty() &&
+    if (!review.job.spec["trainer"]["resourcesPerNode"].empty() &&
         !review.runtime["spec"]["mlPolicy"].is_object())
         warnings.push_back("spec.trainer.resourcesPerNode has no effect: the runtime has no mlPolicy");
 }
 
 void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_reviewed_as_new() && !shared_subdomain(review.runtime).empty())
+    if (!shared_subdomain(review.runtime).empty())
         warnings.push_back(subdomain_warning("the runtime has a network.subdomain"));
 }
 
 constexpr Warner of_runtimes[] = {
-    {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, RuleInput::runtime},
-    {Rule::ignored_time_limits, warn_of_ignored_fields, RuleInput::runtime},
-    {Rule::resources_without_policy, warn_of_resources_without_policy, RuleInput::runtime},
+    {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, RuleInput::runtime, AppliesTo::creations},
+    {Rule::ignored_time_limits, warn_of_ignored_fields, RuleInput::runtime, AppliesTo::new_ones},
+    {Rule::resources_without_policy, warn_of_resources_without_policy, RuleInput::runtime,
+     AppliesTo::new_ones},
 };
-constexpr Warner of_subdomains[] = {{Rule::shared_subdomain, warn_of_shared_subdomain, RuleInput::runtime}};
+constexpr Warner of_subdomains[] = {
+    {Rule::shared_subdomain, warn_of_shared_subdomain, RuleInput::runtime, AppliesTo::new_ones}};
 
 }  // namespace
 
