@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/condition.hpp"
+#include "api/job_set_names.hpp"
 
 namespace lifecycle {
 namespace {
@@ -41,9 +42,7 @@ bool explains_job_set(const Warning& warning, const api::JobSet& job_set) {
 bool explains_lack_of_pods(const Warning& warning, const api::JobSet& job_set) {
     if (job_set.replicated_jobs.empty() || job_set.lacks_pods.empty()) return false;
     if (warning.kind != "Job" || warning.reason != "FailedCreate") return false;
-    const std::string jobs = job_set.meta.name + "-" + job_set.lacks_pods + "-";
-    return warning.name.starts_with(jobs) &&
-           warning.name.find_first_not_of("0123456789", jobs.size()) == std::string::npos;
+    return api::job_set_names::is_job(warning.name, job_set.meta.name, job_set.lacks_pods);
 }
 
 }  // namespace

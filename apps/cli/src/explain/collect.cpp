@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "api/time.hpp"
 #include "cluster/lists.hpp"
@@ -54,17 +55,12 @@ ReadResult<T> part_of(api::Result<T> result) {
     return {.found = std::move(*result)};
 }
 
-// NAME-REPLICATEDJOB-NUMBER, as JobSet names its Jobs. A prefix alone could belong to another TrainJob.
 bool is_job_of(std::string_view name, const Json& job_set) {
-    const std::string_view end = "0123456789";
-    for (const Json& each : job_set["spec"]["replicatedJobs"].items()) {
-        const std::string prefix = std::string(text_at(job_set, "metadata", "name")) + "-" +
-                                   std::string(each["name"].as_string()) + "-";
-        if (name.starts_with(prefix) && name.size() > prefix.size() &&
-            name.find_first_not_of(end, prefix.size()) == std::string_view::npos)
-            return true;
-    }
-    return false;
+    const auto& jobs = job_set["spec"]["replicatedJobs"].items();
+    return std::any_of(jobs.begin(), jobs.end(), [&](const Json& each) {
+        return api::job_set_names::is_job(name, text_at(job_set, "metadata", "name"),
+                                          each["name"].as_string());
+    });
 }
 
 // Earlier objects may have had the same names.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/job_set_names.hpp"
 #include "build/pod_sets.hpp"
 #include "rules/runtime_rules.hpp"
 #include "rules/validation_context.hpp"
@@ -7,21 +8,18 @@
 namespace runtime {
 namespace {
 
+namespace names = api::job_set_names;
 using api::Json;
 
 // The longest DNS label, as a Pod's host name is one.
 constexpr std::int64_t label = 63;
-// A Pod's name ends with a hyphen and five random characters.
-constexpr std::int64_t random_part = 6;
+// What is left of a derived name without the name of its JobSet is what others take of its length.
+constexpr std::string_view unnamed;
 
 std::int64_t length(std::string_view text) { return static_cast<std::int64_t>(text.size()); }
 
-// Returns the number of characters of a number, with its sign.
-std::int64_t digits(std::int64_t number) { return length(std::to_string(number)); }
-
-// Returns the characters of the largest index of `count` items. Without items JobSet counts with the index
-// -1.
-std::int64_t last_index_digits(std::int64_t count) { return digits(std::max<std::int64_t>(count, 0) - 1); }
+// Returns the largest index of `count` items. Without items JobSet counts with the index -1.
+std::int64_t last_index(std::int64_t count) { return std::max<std::int64_t>(count, 0) - 1; }
 
 // Without indices JobSet checks the names of Jobs only.
 bool has_indexed_pods(const Json& job) {
@@ -44,19 +42,20 @@ void limit_by_job(const Json& job, const PodSet& pods, Limit& limit) {
 void limit_by_coordinator(const Json& spec, Limit& limit) {
     const Json& coordinator = spec["coordinator"];
     if (!coordinator.is_object()) return;
-    const std::int64_t rest = length(coordinator["replicatedJob"].as_string()) +
-                              digits(coordinator["jobIndex"].int_or(0)) +
-                              digits(coordinator["podIndex"].int_or(0)) + 4;
-    const std::int64_t subdomain = length(spec["network"]["subdomain"].as_string());
-    const std::int64_t left = subdomain > 0 ? label - rest - subdomain : (label - rest) / 2;
-    if (left < limit.characters) limit = {left, "the coordinator"};
+    const std::int64_t left =
+        label - length(names::address(unnamed, spec, coordinator["replicatedJob"].as_string(),
+                                      coordinator["jobIndex"].int_or(0), coordinator["podIndex"].int_or(0)));
+    const bool has_it_twice = names::subdomain(unnamed, spec).empty();
+    if (const std::int64_t each = has_it_twice ? left / 2 : left; each < limit.characters)
+        limit = {each, "the coordinator"};
 }
 
 void limit_by_claims(const Json& spec, Limit& limit) {
     for (const Json& policy : spec["volumeClaimPolicies"].items())
         for (const Json& claim : policy["templates"].items()) {
             const std::string_view name = claim["metadata"]["name"].as_string();
-            if (const std::int64_t left = label - 1 - length(name); left < limit.characters)
+            if (const std::int64_t left = label - length(names::claim(unnamed, name));
+                left < limit.characters)
                 limit = {left, "volume claim \"" + std::string(name) + "\""};
         }
 }
@@ -103,9 +102,10 @@ constinit const std::span<const Check> name_checks = checks;
 // <name>-<job>-<replica>-<Pod>-<random>, by the names that JobSet checks with the largest indices.
 std::int64_t longest_name_for(const Json& job, const PodSet& pods) {
     const std::int64_t replicas = is_known_ancestor(pods.ancestor) ? 1 : job["replicas"].int_or(1);
-    const std::int64_t of_job = 1 + length(pods.name) + 1 + last_index_digits(replicas);
-    const std::int64_t of_pod = 1 + last_index_digits(pods.count) + random_part;
-    return label - of_job - (has_indexed_pods(job) ? of_pod : 0);
+    const std::int64_t last = last_index(replicas);
+    if (!has_indexed_pods(job)) return label - length(names::job(unnamed, pods.name, last));
+    return label - length(names::host(unnamed, pods.name, last, last_index(pods.count))) -
+           names::random_part_of_pods;
 }
 
 }  // namespace runtime

@@ -1,5 +1,6 @@
 #include "runtime/info.hpp"
 
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
@@ -61,10 +62,7 @@ api::Result<> Info::upsert_port(const PodSet& pods, std::string_view name, Json 
 }
 
 std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int64_t index) const {
-    const std::string_view subdomain = spec["network"]["subdomain"].as_string();
-    // <JobSet>-<replicated job>-<replica>-<Pod>.<headless Service>
-    return job.meta.name + "-" + std::string(pods) + "-" + std::to_string(replica) + "-" +
-           std::to_string(index) + "." + (subdomain.empty() ? job.meta.name : std::string(subdomain));
+    return api::job_set_names::address(job.meta.name, spec, pods, replica, index);
 }
 
 void Info::note_unknown_gpus() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "api/text.hpp"
 #include "template/edit.hpp"
@@ -76,26 +77,26 @@ void check_numbers(const FluxSettings& settings, FieldErrors& errors) {
 }
 
 // Returns Flux's notation for lists of hosts: "job-node-0-[0-3]", for every replica.
-std::string host_list(const std::string& prefix, const PodSet& pods) {
+std::string host_list(const std::string& job_set, const PodSet& pods) {
     const std::string range = pods.count > 1 ? "[0-" + std::to_string(pods.count - 1) + "]" : "[0]";
     std::string hosts;
     for (std::int64_t replica = 0; replica < pods.replicas && hosts.size() < most_host_list_bytes; ++replica)
-        hosts += (replica > 0 ? "," : "") + prefix + std::to_string(replica) + "-" + range;
+        hosts +=
+            (replica > 0 ? "," : "") + api::job_set_names::job(job_set, pods.name, replica) + "-" + range;
     return hosts;
 }
 
 void settle_hosts(const FluxSources& sources, FluxSettings& settings, FieldErrors& errors) {
     const PodSet& pods = *sources.nodes;
-    const std::string prefix = sources.job.meta.name + "-" + pods.name + "-";
+    const std::string& job_set = sources.job.meta.name;
     const bool too_many = pods.replicas > 0 && pods.count > most_processes / pods.replicas;
     settings.nodes = too_many ? most_processes + 1 : pods.count * pods.replicas;
-    settings.hosts = host_list(prefix, pods);
-    settings.lead = prefix + "0-0";
+    settings.hosts = host_list(job_set, pods);
+    settings.lead = api::job_set_names::host(job_set, pods.name, 0, 0);
     if (settings.hosts.size() >= most_host_list_bytes)
         errors.push_back({FieldErrorType::invalid, "spec.runtimeRef", pods.replicas,
                           "the runtime's job \"node\" has too many replicas for Flux"});
-    const std::string_view subdomain = sources.job_set_spec["network"]["subdomain"].as_string();
-    settings.subdomain = subdomain.empty() ? sources.job.meta.name : std::string(subdomain);
+    settings.subdomain = api::job_set_names::subdomain(job_set, sources.job_set_spec);
     if (!is_plain_word(settings.subdomain))
         errors.push_back({FieldErrorType::invalid, "spec.runtimeRef", settings.subdomain,
                           "the runtime's network.subdomain must be a DNS name"});
