@@ -31,11 +31,11 @@ private:
     bool planned_ = false;
 };
 
-/// JobSet 0.12 and the Job controller, as far as a TrainJob depends on them: volume claims; Jobs that depend
-/// on others, follow `suspend`, are created again after a deletion, merge mutable fields when they are
-/// resumed, and run as long as a label of their pods says; counts, conditions, and restarts by failure
-/// policies. Its watches of JobSets and
-/// of Jobs have different delays.
+/// JobSet 0.12 and the Job controller, as far as a TrainJob depends on them: a Service, unless there is one
+/// of that name; volume claims; Jobs that depend on others, follow `suspend`, are created again after a
+/// deletion, merge mutable fields when they are resumed, and run as long as a label of their pods says;
+/// counts, conditions, and restarts by failure policies. Its watches of JobSets and of Jobs have different
+/// delays.
 class JobSetController {
 public:
     JobSetController(ApiModel& api, VirtualTime& time, Lag lag)
@@ -52,6 +52,7 @@ private:
     void see(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void follow(const api::ObjectKey& job_set);
     void make_claims(const api::Json& job_set);
+    void make_service(const api::Json& job_set);
     bool waits_for_others(const api::Json& job_set, const api::Json& replicated_job) const;
     std::int64_t succeeded(const api::Json& job_set, const api::Json& replicated_job) const;
     Reply follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);

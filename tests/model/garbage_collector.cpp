@@ -15,7 +15,8 @@ constexpr std::string_view collected[] = {"trainjobs.trainer.kubeflow.org",
                                           "secrets",
                                           "podgroups.scheduling.x-k8s.io",
                                           "podgroups.scheduling.volcano.sh",
-                                          "persistentvolumeclaims"};
+                                          "persistentvolumeclaims",
+                                          "services"};
 
 bool has_finalizer(const Json& object, std::string_view name) {
     const auto& finalizers = object["metadata"]["finalizers"].items();

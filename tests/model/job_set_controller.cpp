@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "api/job_set_names.hpp"
 #include "api/meta.hpp"
 #include "api/names.hpp"
 #include "environment.hpp"
@@ -160,6 +161,7 @@ void JobSetController::follow(const api::ObjectKey& key) {
     const auto seen = seen_.find(key);
     if (seen == seen_.end() || seen->second["metadata"]["uid"] != stored->object["metadata"]["uid"]) return;
     const Json job_set = seen->second;
+    make_service(job_set);
     make_claims(job_set);
     for (const Json& replicated_job : job_set["spec"]["replicatedJobs"].items()) {
         if (waits_for_others(job_set, replicated_job)) continue;
@@ -207,6 +209,18 @@ std::int64_t JobSetController::succeeded(const Json& job_set, const Json& replic
             count += job.object["status"]["succeeded"].int_or(0);
     }
     return count;
+}
+
+// Any Service of that name counts. It watches its own only.
+void JobSetController::make_service(const Json& job_set) {
+    const api::ObjectMeta meta = api::parse_meta(job_set);
+    const std::string name = api::job_set_names::service(meta.name, job_set["spec"]);
+    if (name.empty() || api_.find("services", {meta.ns, name})) return;
+    Json service;
+    service["metadata"] = Json::object({{"name", name}, {"namespace", meta.ns}});
+    service["metadata"]["ownerReferences"] = owned_by(job_set);
+    service["spec"]["selector"][api::job_set_name_label] = meta.name;
+    api_.handle(as_controller(kube::create(kube::resources::services, service)));
 }
 
 // Claims are deleted with the JobSet unless their policy retains them. An existing claim is used.

@@ -12,6 +12,7 @@ namespace {
 using namespace ends;
 using kube::resources::resource_claims;
 using kube::resources::secrets;
+using kube::resources::services;
 using test::pod_groups;
 using test::volcano_pod_groups;
 
@@ -58,6 +59,9 @@ const char* const claim_text = R"({"apiVersion":"resource.k8s.io/v1","kind":"Res
 
 const char* const foreign_group = R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
     "metadata":{"name":"job","namespace":"ns"},"spec":{"minMember":9}})";
+
+const char* const foreign_service = R"({"apiVersion":"v1","kind":"Service",
+    "metadata":{"name":"job","namespace":"ns"},"spec":{"selector":{"app":"inference"}}})";
 
 // A second trainer.
 Tweak two_trainers() {
@@ -109,6 +113,17 @@ Check has_hosts_and_keys(int hosts) {
         if (!list || !is_ours(world, list->object)) return "it has no host file of its own";
         const auto lines = lines_of(*list);
         return lines == hosts ? "" : "its host file has " + std::to_string(lines) + " lines";
+    };
+}
+
+Check has_own_service() {
+    return [](const World& world) -> std::string {
+        const Stored* service = world.api.find("services", the_job);
+        const Stored* job_set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const bool is_its_own =
+            service && job_set &&
+            api::parse_meta(service->object).controller_uid == api::parse_meta(job_set->object).uid;
+        return is_its_own ? "" : "its JobSet has no Service of its own";
     };
 }
 
@@ -201,6 +216,16 @@ std::vector<Scenario> other_objects() {
          {"JobsCreationFailed", "AllJobsCompleted", "JobsCreationSucceeded"},
          600s,
          has_gang("podgroups.scheduling.volcano.sh")},
+        // JobSet does not notice that it goes.
+        {"a Service of another owner has the name of the job's, then goes",
+         {{0s, make(services, foreign_service)},
+          {1s, make_runtime()},
+          {2s, make_job(with(pods_that("never")))},
+          {150s, remove(services, the_job, "Background")}},
+         {running},
+         {"JobsCreationSucceeded", "ServiceTaken"},
+         1200s,
+         has_own_service()},
         {"the claim of a suspended job is being deleted as it is resumed",
          {{0s, make(resource_claims, claim_text)},
           {1s, make_runtime(claiming())},

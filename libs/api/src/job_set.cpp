@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 
 namespace api {
@@ -150,6 +151,7 @@ JobSet parse_job_set(const Json& object) {
     job_set.max_restarts = object["spec"]["failurePolicy"]["maxRestarts"].as_int();
     job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
     find_missing(object["spec"], job_set);
+    job_set.service = job_set_names::service(job_set.meta.name, object["spec"]);
     job_set.queue = object["metadata"]["labels"][queue_label].as_string();
     job_set.written_suspend = written_suspend(annotations);
     return job_set;

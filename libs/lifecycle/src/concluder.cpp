@@ -274,6 +274,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     // The failed write does not end the causes that the reconcile has found.
     conclusion.retry_state.obstructed_since = reported.obstructed_since;
     conclusion.retry_state.stall = observed.retry_state.stall;
+    conclusion.retry_state.service = observed.retry_state.service;
     return conclusion;
 }
 

@@ -41,7 +41,8 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
     if (std::holds_alternative<Finish>(decision)) return RequeueReason::clean_up;
     if (std::holds_alternative<Ignore>(decision)) return RequeueReason::ttl;
     if (conclusion.requeues_for_progress) return RequeueReason::progress;
-    if (conclusion.retry_state.stall && !active_deadline(observed)) return RequeueReason::stall;
+    const bool looks = conclusion.retry_state.stall || conclusion.requeues_for_service;
+    if (looks && !active_deadline(observed)) return RequeueReason::stall;
     const auto* clean_up = std::get_if<CleanUp>(&decision);
     if (!clean_up) return RequeueReason::deadline;
     return clean_up->job_set == EndOfJobSet::leave ? RequeueReason::ttl : RequeueReason::clean_up;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lifecycle/progress_deadline.hpp"
+#include "lifecycle/service.hpp"
 #include "lifecycle/stall.hpp"
 
 namespace lifecycle {
@@ -52,7 +53,10 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::next(api::Time now, bo
                 return LookAtWarnings{};
             if (lifecycle::wants_live_view(observed_, decision_, outcome_, now)) return look(Live::all);
             [[fallthrough]];
-        case State::concluding: return conclude_next(now);
+        case State::concluding:
+            if (!outcome_.service_look && wants_service(observed_, decision_, outcome_, now))
+                return LookAtService{};
+            return conclude_next(now);
         case State::reporting: return report(now);
         case State::reported: break;
     }
@@ -143,6 +147,8 @@ void ReconcileMachine::look_failed(api::Error why) {
     outcome_.result = ReadFailed{"TrainJob " + to_string(observed_.job->meta.key()), std::move(why)};
     state_ = State::concluding;
 }
+
+void ReconcileMachine::found_service(ServiceLook found) { outcome_.service_look = found; }
 
 void ReconcileMachine::stored(std::optional<api::TrainJob> answer) {
     is_stored_ = true;

@@ -55,7 +55,11 @@ std::string describe(const Waiting& waiting) {
 }
 
 std::string describe(const WaitingForClaim& waiting) {
-    return waiting.claim + " is being deleted; the JobSet is created once it is gone";
+    std::string text;
+    for (const std::string& claim : waiting.claims) text += (text.empty() ? "" : ", ") + claim;
+    text += waiting.claims.size() > 1 ? " are being deleted; the JobSet is created once they are gone"
+                                      : " is being deleted; the JobSet is created once it is gone";
+    return text + (waiting.besides.empty() ? "" : ". Besides: " + waiting.besides);
 }
 
 std::string describe(const JobsReplaced& replaced) {

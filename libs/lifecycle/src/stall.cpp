@@ -9,6 +9,7 @@
 #include "lifecycle/requeue.hpp"
 #include "reports.hpp"
 #include "retry_state.hpp"
+#include "service_watch.hpp"
 
 namespace lifecycle {
 namespace {
@@ -192,11 +193,15 @@ bool is_due(const Found& found, const Outcome& outcome, api::Time now) {
     return now - found.stall.since >= (is_explained(outcome) ? found.cause.lasts : unexplained);
 }
 
+// Between the texts of two causes.
+constexpr std::string_view besides = "; besides: ";
+
 // A Warning expires while its cause lasts, so its text stays.
 std::string text_of(const Found& found, const Outcome& outcome, bool takes) {
     if (takes && is_explained(outcome)) return *outcome.explanation;
     const bool is_new = takes && !found.cause.unexplained;
-    return found.said && !is_new ? found.said->message : found.cause.message;
+    if (!found.said || is_new) return found.cause.message;
+    return found.said->message.substr(0, found.said->message.rfind(besides));
 }
 
 void requeue_at(Conclusion& conclusion, api::Time at, api::Time now) {
@@ -241,10 +246,10 @@ void warn(Conclusion& conclusion, Stall& stall, const Cause& cause, std::string_
 
 std::string_view name_of(StallReason reason) {
     static constexpr std::string_view names[] = {
-        api::reason::api_server_error,          api::reason::permission_denied,
-        api::reason::jobs_not_created,          api::reason::pods_not_created,
-        api::reason::waiting_for_pods,          api::reason::waiting_for_deletion,
-        api::reason::progress_deadline_exceeded};
+        api::reason::api_server_error, api::reason::permission_denied,
+        api::reason::jobs_not_created, api::reason::pods_not_created,
+        api::reason::waiting_for_pods, api::reason::waiting_for_deletion,
+        api::reason::service_taken,    api::reason::progress_deadline_exceeded};
     static_assert(std::size(names) == stall_reason_count);
     return names[static_cast<std::size_t>(reason)];
 }
@@ -274,9 +279,10 @@ bool wants_live_view(const Observed& observed, const Decision& decision, const O
 
 namespace {
 
-// Reports a cause that this reconcile has found. Returns whether `Stalled` has it.
+// Reports a cause that this reconcile has found, with what stands in the way besides. Returns whether
+// `Stalled` has it.
 bool report_cause(Conclusion& conclusion, const Observed& observed, Found& found, const Outcome& outcome,
-                  api::Time now) {
+                  const std::optional<std::string>& obstacle, api::Time now) {
     const Cause& cause = found.cause;
     Stall& stall = found.stall;
     if (lacks_warnings(found, outcome, now)) {
@@ -291,12 +297,23 @@ bool report_cause(Conclusion& conclusion, const Observed& observed, Found& found
         return false;
     }
     std::string text = text_of(found, outcome, takes);
+    if (obstacle) text.append(besides).append(*obstacle);
     // The process that stored the condition has sent its event.
     if (found.said && !stall.warned) stall.warned = now;
     if (cause.warns) warn(conclusion, stall, cause, text, now);
     if (cause.unexplained) requeue_at(conclusion, next_look(cause, stall, true), now);
     state(conclusion, observed, cause.reason, std::move(text), now);
     return true;
+}
+
+// Reports a Service that stands in the way of the JobSet's.
+void report_taken_service(Conclusion& conclusion, const Observed& observed, std::string text, api::Time now) {
+    Stall& stall = *conclusion.retry_state.service->stall;
+    const api::Condition* stored = api::find_condition(observed.job->conditions, api::condition::stalled);
+    // The process that stored the condition has sent its event.
+    if (stored && stored->reason == stall.reason && !stall.warned) stall.warned = now;
+    warn(conclusion, stall, {.reason = stall.reason}, text, now);
+    state(conclusion, observed, stall.reason, std::move(text), now);
 }
 
 // Reports missing progress, with an event only when the condition is set. Returns whether `Stalled` has it.
@@ -322,7 +339,7 @@ void report_resumed_progress(Conclusion& conclusion, const Observed& observed) {
 
 }  // namespace
 
-// A reconcile finds at most one cause. It takes precedence over missing progress.
+// Besides a taken Service, a reconcile finds at most one cause. Both take precedence over missing progress.
 void report_stall(Conclusion& conclusion, const Observed& observed, const Decision& decision,
                   const Outcome& outcome, api::Time now) {
     const auto* run = std::get_if<Run>(&decision);
@@ -332,14 +349,17 @@ void report_stall(Conclusion& conclusion, const Observed& observed, const Decisi
     const Verdict verdict = run ? after(*run, observed, outcome, now) : Verdict{.is_known = false};
     if (!verdict.is_known) {
         conclusion.retry_state.stall = observed.retry_state.stall;
+        conclusion.retry_state.service = observed.retry_state.service;
         return;
     }
+    auto obstacle = follow_service(conclusion, observed, decision, outcome, now);
     if (verdict.cause) {
         Found found = with_history(observed, *verdict.cause, now);
-        const bool is_said = report_cause(conclusion, observed, found, outcome, now);
+        const bool is_said = report_cause(conclusion, observed, found, outcome, obstacle, now);
         conclusion.retry_state.stall = found.stall;
         if (is_said) return;
     }
+    if (obstacle) return report_taken_service(conclusion, observed, std::move(*obstacle), now);
     if (report_no_progress(conclusion, observed, now)) return;
     report_resumed_progress(conclusion, observed);
     take_back(conclusion);

@@ -48,6 +48,7 @@ inline constexpr std::string_view pods_not_created = "PodsNotCreated";
 inline constexpr std::string_view api_server_error = "APIServerError";
 inline constexpr std::string_view waiting_for_pods = "WaitingForPods";
 inline constexpr std::string_view waiting_for_deletion = "WaitingForDeletion";
+inline constexpr std::string_view service_taken = "ServiceTaken";
 inline constexpr std::string_view progress_deadline_exceeded = "ProgressDeadlineExceeded";
 inline constexpr std::string_view runtime_not_supported = "TrainingRuntimeNotSupported";
 }  // namespace reason

@@ -37,6 +37,7 @@ struct JobSet {
     /// Whether a replicated job lacks Jobs because it waits for others, by these counts. JobSet does not
     /// store that the others are ready or complete before it has created the Jobs.
     bool waits_for_others = false;
+    std::string service = {};                  ///< job_set_names::service(), without which it has none
     std::string queue = {};                    ///< its label kueue.x-k8s.io/queue-name
     std::optional<bool> written_suspend = {};  ///< written_suspend_annotation
 

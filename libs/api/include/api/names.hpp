@@ -54,6 +54,9 @@ inline constexpr std::string_view recreations_annotation = "trainer.kubeflow.org
 /// TrainJob that was last written to it, "true" or "false". What Kueue does with it later is Kueue's
 /// decision.
 inline constexpr std::string_view written_suspend_annotation = "trainer.kubeflow.org/written-suspend";
+/// An annotation of a JobSet: when its headless Service was missing, after a Service of another owner of that
+/// name was gone. JobSet looks again whenever the JobSet changes.
+inline constexpr std::string_view service_missing_annotation = "trainer.kubeflow.org/service-missing";
 
 /// Labels of a Job (JobSet 0.12): the name of its JobSet, and of its replicated job.
 inline constexpr std::string_view job_set_name_label = "jobset.sigs.k8s.io/jobset-name";

@@ -31,6 +31,7 @@ inline constexpr Resource leases = {"coordination.k8s.io", "v1", "leases", true,
 inline constexpr Resource events = {"", "v1", "events", true, "Event"};
 inline constexpr Resource jobs = {"batch", "v1", "jobs", true, "Job"};
 inline constexpr Resource pods = {"", "v1", "pods", true, "Pod"};
+inline constexpr Resource services = {"", "v1", "services", true, "Service"};
 inline constexpr Resource volume_claims = {"", "v1", "persistentvolumeclaims", true, "PersistentVolumeClaim"};
 inline constexpr Resource limit_ranges = {"", "v1", "limitranges", true, "LimitRange"};
 inline constexpr Resource runtime_classes = {"node.k8s.io", "v1", "runtimeclasses", false, "RuntimeClass"};

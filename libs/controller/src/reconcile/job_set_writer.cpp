@@ -94,7 +94,7 @@ kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const Need
     if (is_in_own_queue(job(), as_built)) as_built = lifecycle::with_written_suspend(std::move(as_built));
     auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
     if (!wanted) co_return ended(lifecycle::ReadFailed{"volume claims", wanted.error()});
-    if (!wanted->going.empty()) co_return ended(lifecycle::WaitingForClaim{std::move(wanted->going)});
+    if (wanted->going) co_return ended(std::move(*wanted->going));
     if (wanted->refusal) co_return failed(*wanted->refusal);
     kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted->job_set));
     request = kube::without_object(std::move(request));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "kube/client/request.hpp"
 #include "lifecycle/refusal.hpp"
+#include "lifecycle/service.hpp"
 #include "runtime/compare.hpp"
 
 namespace controller {
@@ -15,7 +17,8 @@ using api::Json;
 
 // Returns the name that JobSet gives to a claim.
 api::ObjectKey claim_key(const Json& claim_template, const api::ObjectKey& job_set) {
-    return {job_set.ns, std::string(claim_template["metadata"]["name"].as_string()) + "-" + job_set.name};
+    return {job_set.ns,
+            api::job_set_names::claim(job_set.name, claim_template["metadata"]["name"].as_string())};
 }
 
 std::string described(const api::ObjectKey& claim) { return "PersistentVolumeClaim " + to_string(claim); }
@@ -37,6 +40,21 @@ bool is_going(const Json& claim, const std::string& job_set) {
            });
 }
 
+// Returns what to say of a Service that will stand in the way of the JobSet's; "" if none will, or if that
+// cannot be read.
+kube::Task<std::string> obstacle_of_service(kube::ApiServer& server, const api::TrainJob& job,
+                                            const Json& job_set) {
+    const std::string& name = job.meta.name;
+    const Json& spec = job_set["spec"];
+    const api::ObjectKey key = {job.meta.ns, api::job_set_names::service(name, spec)};
+    if (key.name.empty()) co_return std::string();
+    const auto found = co_await read(server, kube::resources::services, key);
+    if (!found || !*found) co_return std::string();
+    if (!lifecycle::will_take_name(**found, name, lifecycle::labels_of_pods(name, spec)))
+        co_return std::string();
+    co_return lifecycle::describe_taken_service(key, key.name != name);
+}
+
 }  // namespace
 
 kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::TrainJob& job, Json job_set) {
@@ -53,8 +71,9 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
             if (!*claim) continue;
             const Json& live = **claim;
             if (is_going(live, job.meta.name)) {
-                made.going = described(key);
-                co_return made;
+                if (!made.going) made.going.emplace();
+                made.going->claims.push_back(described(key));
+                continue;
             }
             const bool made_for_it =
                 live["metadata"]["labels"][api::job_set_name_label].as_string() == job.meta.name;
@@ -69,6 +88,7 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
             each["spec"] = live["spec"];
         }
     }
+    if (made.going) made.going->besides = co_await obstacle_of_service(server, job, made.job_set);
     co_return made;
 }
 

@@ -4,14 +4,16 @@
 
 #include "kube/client/api_server.hpp"
 #include "lifecycle/observed.hpp"
+#include "lifecycle/outcome.hpp"
 
 namespace controller {
 
 /// A JobSet to be created, adapted to the volume claims that exist.
 struct ClaimedJobSet {
     api::Json job_set = {};
-    /// A claim of an earlier JobSet that is being deleted, or will be: wait until it is gone.
-    std::string going = {};
+    /// The claims of an earlier JobSet that are being deleted, or will be: wait until they are gone. With
+    /// whatever else will stand in the way, so that users learn of all at once.
+    std::optional<lifecycle::WaitingForClaim> going = {};
     /// Why there can be no JobSet: a claim names a volume that it does not have.
     std::optional<api::Error> refusal = {};
 };

@@ -8,6 +8,7 @@
 #include "kube/client/api_server.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "reconcile/metered_reads.hpp"
+#include "reconcile/service_look.hpp"
 #include "runtime/conditions.hpp"
 
 namespace controller {
@@ -80,6 +81,10 @@ private:
         std::optional<std::string> explanation;
         if (warnings) explanation = lifecycle::explanation(view_.observed, *warnings, now);
         machine_->explained(std::move(explanation));
+    }
+
+    kube::Task<> carry_out(const ReconcileMachine::LookAtService&) {
+        machine_->found_service(co_await look_at_service(server_, view_, server_.time().now, written_));
     }
 
     kube::Task<> carry_out(const ReconcileMachine::Look& look) {

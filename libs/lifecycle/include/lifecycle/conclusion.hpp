@@ -30,6 +30,7 @@ struct Conclusion {
     /// At least 1 s. Empty: the next reconcile follows from a change.
     std::optional<std::chrono::seconds> requeue_after = {};
     bool requeues_for_progress = false;  ///< for a progress deadline, before anything else
+    bool requeues_for_service = false;   ///< among others: for a look at the JobSet's Service
     std::vector<Event> events = {};
     RetryState retry_state = {};  ///< to be handed in with the next reconcile
     /// A reconcile after the writes of this one would find nothing to do.

@@ -19,6 +19,24 @@ struct Stall {
     bool operator==(const Stall&) const = default;
 };
 
+/// What a look at the Service with the name of a JobSet's headless Service has found (service.hpp).
+enum class ServiceLook : std::uint8_t {
+    unread,  ///< nothing: it could not be read
+    absent,
+    usable,  ///< it is the JobSet's, or selects its Pods
+    taken    ///< it belongs to somebody else
+};
+
+/// The looks at the Service of one JobSet.
+struct ServiceWatch {
+    api::Time job_set_creation = {};
+    std::optional<api::Time> looked = {};
+    ServiceLook found = ServiceLook::unread;
+    std::optional<Stall> stall = {};  ///< while a Service of another owner stands in the way
+
+    bool operator==(const ServiceWatch&) const = default;
+};
+
 /// Consecutive failed reconciles of one TrainJob, each after the backoff of the one before; one that an event
 /// causes earlier does not count. The controller keeps it with the key of the job and passes it to the next
 /// reconcile. Losing it costs a quicker retry, a repeated event and a later condition.
@@ -36,6 +54,7 @@ struct RetryState {
     /// When the current reconcile began, if that is known: a slow failure has lasted since then.
     std::optional<api::Time> began = {};
     std::optional<Stall> stall = {};
+    std::optional<ServiceWatch> service = {};
     bool is_at_risk = false;        ///< an event has said that it will not finish before its deadline
     bool invalid_reported = false;  ///< an event has said that its progress deadline has errors
     bool kept_reported = false;     ///< an event has said why its JobSet stays as it was built

@@ -9,6 +9,7 @@
 #include "api/error.hpp"
 #include "api/run_policy.hpp"
 #include "lifecycle/event.hpp"
+#include "lifecycle/observed.hpp"
 
 namespace lifecycle {
 
@@ -74,9 +75,10 @@ struct JobsReplaced {
 /// the JobSet is built from. Then decide again.
 struct ReadyToCreate {};
 
-/// A volume claim that the JobSet is to have is being deleted; the JobSet is created once that is gone.
+/// Volume claims that the JobSet is to have are being deleted; the JobSet is created once they are gone.
 struct WaitingForClaim {
-    std::string claim = {};  ///< "PersistentVolumeClaim default/data-job"
+    std::vector<std::string> claims = {};  ///< "PersistentVolumeClaim default/data-job"
+    std::string besides = {};              ///< what else will stand in the way, as a sentence
 };
 
 /// The JobSet goes on as it was built, although its TrainJob has been corrected (Run::verifies) or resized
@@ -96,6 +98,7 @@ struct Outcome {
     /// explanation() of the Warnings of the namespace, where wants_warnings(). Empty: they are still being
     /// read, for another job.
     std::optional<std::string> explanation = {};
+    std::optional<ServiceLook> service_look = {};  ///< where wants_service()
     /// The run policy of the runtime that the job is built from, once its snapshot is stored.
     std::optional<api::RunPolicy> run_policy = {};
     std::string runtime_digest = {};  ///< of the same runtime

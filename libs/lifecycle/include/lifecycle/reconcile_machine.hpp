@@ -46,6 +46,8 @@ public:
         Live what;
         bool for_change;  ///< the decision may change the JobSet: read it as a whole
     };
+    /// Look at the Service with the name of the JobSet's: found_service().
+    struct LookAtService {};
     /// Write the status: stored(), not_stored().
     struct WriteStatus {
         const Conclusion& conclusion;
@@ -56,7 +58,8 @@ public:
         const Conclusion& conclusion;
         const Run* job_set_written;  ///< nullptr: no apply changed it
     };
-    using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, WriteStatus, Report>;
+    using Action =
+        std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, WriteStatus, Report>;
 
     /// `observed`: by the caches. The machine keeps it up to date, and it must outlive the machine.
     /// `policy_unread`: why the policy that the job began with is not known.
@@ -75,6 +78,7 @@ public:
     void explained(std::optional<std::string> explanation);
     void looked(Observed observed, std::optional<ReadFailed> policy_unread);
     void look_failed(api::Error why);
+    void found_service(ServiceLook found);
     /// `answer`: the TrainJob as it was stored, where the conclusion asks for another decision.
     void stored(std::optional<api::TrainJob> answer);
     void not_stored(api::Error why, api::Time now);

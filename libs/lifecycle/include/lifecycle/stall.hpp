@@ -11,9 +11,10 @@ enum class StallReason {
     pods_not_created,
     waiting_for_pods,
     waiting_for_deletion,
+    service_taken,
     progress_deadline_exceeded
 };
-inline constexpr std::size_t stall_reason_count = 7;
+inline constexpr std::size_t stall_reason_count = 8;
 std::string_view name_of(StallReason reason);
 
 /// Returns the reason of the stored condition; empty if it is not True, or has a reason that is not one of

@@ -67,12 +67,15 @@ class Tale:
         text = answer.read().decode()
         return answer.status, json.loads(text) if text.startswith("{") else text
 
-    def is_admitted(self, job, old=None):
+    def review_of(self, job, old=None):
         kind = {"group": "trainer.kubeflow.org", "version": "v1alpha1"}
-        status, answer = self.review({
+        return self.review({
             "operation": "UPDATE" if old else "CREATE", "name": job["metadata"]["name"], "namespace": self.name, "object": job,
             "oldObject": old, "kind": {**kind, "kind": "TrainJob"}, "resource": {**kind, "resource": "trainjobs"},
             "userInfo": {"username": "u"}})
+
+    def is_admitted(self, job, old=None):
+        status, answer = self.review_of(job, old)
         return status == 200 and answer["response"]["allowed"]
 
     def wait_until_ready(self):
@@ -239,6 +242,30 @@ def queued_jobs_are_counted(tale):
         return status == 200 and "1 queued" in "".join(answer["response"].get("warnings", []))
     counted()
     return counted
+
+
+def foreign_service(name):
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+            "spec": {"selector": {"app": "inference"}, "ports": [{"port": 80}]}}
+
+
+def service_is_in_the_way(tale):
+    tale.create_runtime()
+    tale.rest.create(foreign_service("inference"))
+    tale.create_job("inference")
+    return lambda: true_conditions(tale.rest.get("trainjobs", "inference")).get("Stalled", {}).get("reason") == "ServiceTaken"
+
+
+def job_is_named_like_a_service(tale):
+    tale.create_runtime()
+    tale.rest.create(foreign_service("inference"))
+    tale.wait_until_ready()
+
+    def warned():
+        status, answer = tale.review_of(tale.job("inference"))
+        return status == 200 and any("Service" in text for text in answer["response"].get("warnings", []))
+    warned()
+    return warned
 
 
 def changed_job(tale, having_run):

@@ -29,6 +29,7 @@ LISTED = [
     ("webhook", "list", OURS, "trainjobs", LOOKED_AFTER, ""),
     ("webhook", "get", "", "configmaps", LOOKED_AFTER, ""),
     ("webhook", "get", JOBSET, "jobsets", LOOKED_AFTER, ""),
+    ("webhook", "get", "", "services", LOOKED_AFTER, ""),
     ("webhook", "get", "scheduling.k8s.io", "priorityclasses", SHARED, ""),
     # Component self-signed.
     ("webhook", "get create patch update", "", "secrets", OF_PROGRAMS, "signalbox-webhook-cert"),
@@ -56,6 +57,7 @@ LISTED = [
     ("reconciler", "get list watch create patch delete", JOBSET, "jobsets", LOOKED_AFTER, ""),
     ("reconciler", "list delete", "batch", "jobs", LOOKED_AFTER, ""),
     ("reconciler", "get", "", "persistentvolumeclaims", LOOKED_AFTER, ""),
+    ("reconciler", "get", "", "services", LOOKED_AFTER, ""),
     ("reconciler", "get create update delete", "", "configmaps", LOOKED_AFTER, ""),
     ("reconciler", "get create", "", "secrets", LOOKED_AFTER, ""),
     ("reconciler", "get list watch create patch", "scheduling.x-k8s.io", "podgroups", LOOKED_AFTER, ""),

@@ -16,6 +16,7 @@ constexpr Kind kinds[] = {
     {"jobs.batch", "batch/v1", "Job", true, true, false},
     {"configmaps", "v1", "ConfigMap", false, false, true},
     {"secrets", "v1", "Secret", false, false, true},
+    {"services", "v1", "Service", false, false, false},
     {"persistentvolumeclaims", "v1", "PersistentVolumeClaim", true, false, false},
     {"podgroups.scheduling.x-k8s.io", "scheduling.x-k8s.io/v1alpha1", "PodGroup", true, true, true},
     {"podgroups.scheduling.volcano.sh", "scheduling.volcano.sh/v1beta1", "PodGroup", true, true, true},
