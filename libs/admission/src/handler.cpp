@@ -54,14 +54,6 @@ bool is_of_kind(const api::Json& object, std::string_view kind) {
     return object["kind"].as_string() == kind && object["apiVersion"].as_string() == api::trainer_api_version;
 }
 
-std::string uid_of(const Review& review) {
-    if (review.job.exists || review.old_job.exists)
-        return (review.job.exists ? review.job : review.old_job).job.meta.uid;
-    const api::AdmissionRequest& request = review.request;
-    const api::Json& object = request.object.is_object() ? request.object : request.old_object;
-    return std::string(object["metadata"]["uid"].as_string());
-}
-
 // Returns the verdicts that do not depend on the object; nullopt: the object has to be reviewed.
 std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const Route& route,
                                      const kube::Namespaces& namespaces) {
@@ -193,23 +185,32 @@ net::Task<net::HttpResponse> ReviewHandler::answer_by(net::HttpRequest& request,
     }
 
     // Look up and judge, until the verdict rests on nothing old.
-    const auto verdict = co_await judge(review, subject, request.peer, deadline, turn);
-    if (!verdict)
+    auto judged = co_await judge(review, subject, request.peer, deadline, turn);
+    if (!judged)
         co_return record.refuse_as_overloaded("too many reviews wait for the API server, try again");
 
+    // Warn of a Service. Nobody else has to wait for that.
+    if (judged->service) {
+        turn = {};
+        review.forget_objects();
+        co_await look_at_service(*judged, request.peer);
+    }
+
     // Write.
-    co_return conclude(review.get(), *verdict, record);
+    co_return conclude(review.get(), judged->verdict, record);
 }
 
 // Returns nullopt if the verdict needs a lookup, and too many reviews wait for one. Takes the turn if it
 // judges what is expensive.
-net::Task<std::optional<api::Verdict>> ReviewHandler::judge(HeldReview& review, const Subject& subject,
-                                                            std::string_view peer, kube::SteadyTime deadline,
-                                                            MaybeTurn& turn) {
-    std::optional<api::Verdict> by_watch;  // a denial that may depend on an old runtime
-    const auto verdict_without_lookup = [&]() -> std::optional<api::Verdict> {
+net::Task<std::optional<ReviewHandler::Judged>> ReviewHandler::judge(HeldReview& review,
+                                                                     const Subject& subject,
+                                                                     std::string_view peer,
+                                                                     kube::SteadyTime deadline,
+                                                                     MaybeTurn& turn) {
+    std::optional<Judged> by_watch;  // a denial that may depend on an old runtime
+    const auto verdict_without_lookup = [&]() -> std::optional<Judged> {
         // A lookup for a warning only: that is missing then, which is no reason for a denial.
-        if (subject.required.queued_jobs) return verdict_on(review, ReviewInputs());
+        if (subject.required.queued_jobs) return Judged{verdict_on(review, ReviewInputs())};
         return by_watch;
     };
     net::Semaphore::Permit permit;
@@ -217,9 +218,11 @@ net::Task<std::optional<api::Verdict>> ReviewHandler::judge(HeldReview& review, 
     auto inputs = inputs_.from_cache(subject);
     while (true) {
         if (inputs) {
-            api::Verdict verdict = verdict_on(review, *inputs);
-            if (!may_be_stale(verdict, *inputs)) co_return verdict;
-            by_watch = std::move(verdict);
+            Judged judged = {.verdict = verdict_on(review, *inputs)};
+            if (services_ && judged.verdict.allowed())
+                judged.service = service_question(review.route(), review.get(), *inputs);
+            if (!may_be_stale(judged.verdict, *inputs)) co_return judged;
+            by_watch = std::move(judged);
         }
         if (lookup_permits_ && !permit) {
             permit = lookup_permits_->try_take(peer);
@@ -233,12 +236,20 @@ net::Task<std::optional<api::Verdict>> ReviewHandler::judge(HeldReview& review, 
         auto found = co_await look_up(subject, runtime, deadline, large);
         if (subject.is_large || is_expensive(found)) co_await take_expensive(turn);
         if (!found) {
-            auto verdict = verdict_without_lookup();
-            co_return verdict ? std::move(*verdict) : unavailable_for(found.error());
+            auto judged = verdict_without_lookup();
+            if (!judged) judged = Judged{unavailable_for(found.error())};
+            co_return judged;
         }
         note_lookup(nullptr);
         inputs = std::move(*found);
     }
+}
+
+net::Task<> ReviewHandler::look_at_service(Judged& judged, std::string_view peer) {
+    net::Semaphore::Permit permit;
+    if (lookup_permits_) permit = lookup_permits_->try_take(peer);
+    if ((lookup_permits_ && !permit) || !services_->may_look()) co_return;
+    co_await services_->add_warning(*judged.service, judged.verdict);
 }
 
 // Returns the response to what is no review of any path, whatever its body says.
@@ -303,6 +314,30 @@ bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::S
     return counts_of_jobs_.take(runtime, now) && all_counts_of_jobs_.take(now);
 }
 
+bool ReviewHandler::looks_at_service(const Review& review, const api::Verdict& verdict) const {
+    return services_ && verdict.allowed() && review.service && services_->may_look();
+}
+
+// Answers a review that needed no lookup: at once, unless a Service is to be looked at.
+net::Answer ReviewHandler::finish(Review& review, api::Verdict verdict, const std::string& peer,
+                                  RequestRecord& record) {
+    net::Semaphore::Permit permit;
+    const bool may_wait =
+        looks_at_service(review, verdict) && (!lookup_permits_ || (permit = lookup_permits_->try_take(peer)));
+    if (!may_wait) return conclude(review, verdict, record);
+    record.close();
+    return finish_later(std::move(review), std::move(verdict), std::move(permit), record.began());
+}
+
+net::Task<net::HttpResponse> ReviewHandler::finish_later(Review review, api::Verdict verdict,
+                                                         net::Semaphore::Permit permit,
+                                                         kube::SteadyTime began) {
+    RequestRecord record(*this, review.route, began);
+    co_await services_->add_warning(*review.service, verdict);
+    permit = {};
+    co_return conclude(review, verdict, record);
+}
+
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,
                                           RequestRecord& record) {
     const Route& route = *record.route();
@@ -313,7 +348,7 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
                                 {"operation", request.operation},
                                 {route.kind == api::train_job_kind ? "trainjob" : "runtime",
                                  api::ObjectKey{request.ns, request.name}},
-                                {"uid", uid_of(review)},
+                                {"uid", review.uid},
                                 {"review", request.uid},
                                 {"allowed", verdict.allowed()},
                                 {"message", verdict.denial ? verdict.denial->message : ""}});

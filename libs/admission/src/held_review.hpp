@@ -24,7 +24,9 @@ public:
         if (!request) return request.error();
         // Rules recognize an UPDATE by its old object, so a CREATE must not have one.
         if (request->operation == "CREATE") request->old_object = api::Json();
-        review_ = Review{.request = std::move(*request)};
+        const api::Json& object = request->object.is_object() ? request->object : request->old_object;
+        std::string uid(object["metadata"]["uid"].as_string());
+        review_ = Review{.request = std::move(*request), .uid = std::move(uid)};
         return {};
     }
 
@@ -35,7 +37,13 @@ public:
         review_->old_job = std::move(review_->request.old_object);
     }
 
-    /// Call it before each wait, after take_objects().
+    /// Frees the objects. Call it when no more verdict is needed: the review waits as it is then.
+    void forget_objects() {
+        review_->request.object = review_->request.old_object = api::Json();
+        review_->job = review_->old_job = runtime::ReviewedJob();
+    }
+
+    /// Call it before each other wait, after take_objects().
     void rest() {
         if (!turns_ || permit_) return;
         if (is_small()) permit_ = turns_->kept.try_take();

@@ -1,10 +1,17 @@
 """TrainJobs whose JobSet is not made, or does not start, say why."""
 
+import json
+import os
+import pathlib
+import subprocess
+
 import pytest
 
 from jobs import runtime, train_job
-from progress import pods, until, until_not_created, until_runs
+from progress import pods, running_pods, until, until_not_created, until_runs
 from rest import ApiError, conditions, wait_for
+
+PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
 
 
 def two_steps(name, **job_set):
@@ -123,3 +130,35 @@ def test_a_job_of_a_runtime_without_its_image_is_denied_or_says_so_until_it_give
         rest.create(train_job("denied", "imageless"))
     assert [cause["field"] for cause in caught.value.status["details"]["causes"]] == ["spec.runtimeRef"]
     assert "container sidecar" in str(caught.value)
+
+
+def owner_of(obj):
+    return obj and next((owner["uid"] for owner in obj["metadata"].get("ownerReferences", []) if owner["controller"]), None)
+
+
+@pytest.mark.together
+def test_a_job_that_is_named_like_a_service_says_so_until_that_is_gone_and_jobset_has_made_its_own(signalbox, rest, kubectl):
+    """JobSet takes any Service of the name for its own, and does not notice that one of others goes."""
+    rest.create(runtime())
+    rest.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "inference"},
+                 "spec": {"selector": {"app": "inference"}, "ports": [{"port": 80}]}})
+    with pytest.raises(RuntimeError) as warned:
+        kubectl("create", "--dry-run=server", "--warnings-as-errors", "-f", "-", input=json.dumps(train_job("inference")))
+    assert f"Service {rest.namespace}/inference exists already" in str(warned.value)
+    rest.create(train_job("inference", seconds="never"))
+    rest.create(train_job("trained", seconds="never"))
+    until_runs(rest, "inference")
+    said = conditions(until(rest, "inference", "Stalled", "ServiceTaken", timeout=60))["Stalled"]
+    assert f"Service {rest.namespace}/inference exists already" in said["message"]
+    assert owner_of(rest.get("services", "inference")) is None and running_pods(rest, "inference")
+    for command in (("explain", "inference"), ("list", "-o", "wide")):
+        shown = subprocess.run([PROGRAM, *command], capture_output=True, text=True, check=True, timeout=60,
+                               env={**os.environ, "KUBECONFIG": str(kubectl.keywords["kubeconfig"])}).stdout
+        assert "stalled" in shown and f"Service {rest.namespace}/inference exists already" in shown
+
+    rest.delete("services", "inference")
+    wait_for("JobSet's own Service", timeout=120, probe=lambda: (
+        owner_of(rest.get("services", "inference")) == rest.get("jobsets", "inference")["metadata"]["uid"]))
+    wait_for("it to go on", lambda: "Stalled" not in conditions(rest.get("trainjobs", "inference")), 60)
+    assert "Stalled" not in conditions(rest.get("trainjobs", "trained"))
+    assert running_pods(rest, "inference")

@@ -122,18 +122,23 @@ Reply Fixture::ask(net::HttpRequest request) {
 }
 
 Reply Fixture::ask(net::HttpRequest request, bool& at_once) {
+    return ask_of(handler, std::move(request), &at_once);
+}
+
+Reply Fixture::ask_of(admission::ReviewHandler& other, net::HttpRequest request, bool* at_once) {
     Reply reply;
-    at_once = false;
+    bool is_there = false;
     bool done = false;
     std::exception_ptr thrown;
-    boost::asio::co_spawn(context, timed(handler(request), context, at_once),
+    boost::asio::co_spawn(context, timed(other(request), context, is_there),
                           [&](std::exception_ptr error, net::HttpResponse response) {
                               thrown = error;
                               reply.http = std::move(response);
                               done = true;
                           });
     clock.run();
-    if (!at_once) clock.run_for(patience);
+    if (at_once) *at_once = is_there;
+    if (!is_there) clock.run_for(patience);
     if (thrown) std::rethrow_exception(thrown);
     if (!done) throw std::runtime_error("no answer came");
     if (reply.http.status == 200) {

@@ -54,6 +54,8 @@ public:
     Reply ask(net::HttpRequest request);
     /// Also returns whether the answer was there at once.
     Reply ask(net::HttpRequest request, bool& at_once);
+    /// Asks another handler.
+    Reply ask_of(admission::ReviewHandler& other, net::HttpRequest request, bool* at_once = nullptr);
 
     /// Stores an object in the API server, not in the cache.
     void store(const kube::Resource& resource, const api::Json& object);

@@ -49,8 +49,9 @@ ServingThread::ServingThread(boost::asio::any_io_executor executor, std::unique_
       lookup_permits_(admission::lookup_permits(config.limits.max_connections)),
       token_review_permits_(admission::token_review_permits(config.limits.max_connections)),
       inputs_(runtimes_, *upstream_.lookups, tools.pipeline, tools.namespaces, &turns_),
+      services_(*upstream_.lookups, *clock_),
       handler_(inputs_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces, tools.policy,
-               &lookup_permits_, &turns_),
+               &lookup_permits_, &turns_, &services_),
       callers_(handler_, tokens_.get(), token_review_permits_, *clock_, tools.metrics),
       http_(net::make_http_server(
           executor, std::move(config),

@@ -81,6 +81,7 @@ private:
     net::Semaphore token_review_permits_;
     admission::ReviewTurns turns_ = {};
     admission::InputReader inputs_;
+    admission::ServiceCheck services_;
     admission::ReviewHandler handler_;
     admission::AuthenticatedHandler callers_;
     std::unique_ptr<net::HttpServer> http_;

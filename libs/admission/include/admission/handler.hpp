@@ -8,6 +8,7 @@
 #include "admission/rare_log.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/routes.hpp"
+#include "admission/service_check.hpp"
 #include "kube/client/clock.hpp"
 #include "kube/client/namespaces.hpp"
 #include "net/process/keyed_rate.hpp"
@@ -30,14 +31,17 @@ std::chrono::milliseconds lookup_timeout(std::string_view target);
 /// there are any; a large one, or one of too many, is held as bytes and decoded again. Without a permit, a
 /// review that can do without the lookup does so, and others get no verdict. Expensive reviews, by their
 /// bytes or by the values of their runtime, are parsed and judged in turn, if there are `turns`; one whose
-/// turn comes after its timeout gets no verdict. Objects of other namespaces than `namespaces` are denied,
-/// since their inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
+/// turn comes after its timeout gets no verdict. A TrainJob that is allowed, and whose name a Service may
+/// have, waits for `services`, if there is one and a permit. Objects of other namespaces than `namespaces` are
+/// denied, since their inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one
+/// thread.
 class ReviewHandler {
 public:
     ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewObserver& observer, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
                   kube::Namespaces namespaces = {}, ReviewPolicy policy = {},
-                  net::Semaphore* lookup_permits = nullptr, ReviewTurns* turns = nullptr)
+                  net::Semaphore* lookup_permits = nullptr, ReviewTurns* turns = nullptr,
+                  ServiceCheck* services = nullptr)
         : inputs_(inputs),
           clock_(clock),
           observer_(observer),
@@ -46,7 +50,8 @@ public:
           namespaces_(std::move(namespaces)),
           policy_(std::move(policy)),
           lookup_permits_(lookup_permits),
-          turns_(turns) {}
+          turns_(turns),
+          services_(services) {}
 
     net::Task<net::HttpResponse> operator()(net::HttpRequest& request) {
         return answer_by(request, clock_.now());
@@ -56,6 +61,10 @@ public:
 
 private:
     class RequestRecord;
+    struct Judged {
+        api::Verdict verdict;
+        std::optional<ServiceQuestion> service = {};  // if a warning may be missing
+    };
 
     std::optional<net::HttpResponse> refuse_unread(const net::HttpRequest& request,
                                                    RequestRecord& record) const;
@@ -64,9 +73,9 @@ private:
                         bool is_large);
     net::Async<ReviewInputs> look_up(const Subject& subject, InputReader::Runtime runtime,
                                      kube::SteadyTime deadline, MaybeTurn& large);
-    net::Task<std::optional<api::Verdict>> judge(HeldReview& review, const Subject& subject,
-                                                 std::string_view peer, kube::SteadyTime deadline,
-                                                 MaybeTurn& turn);
+    net::Task<std::optional<Judged>> judge(HeldReview& review, const Subject& subject, std::string_view peer,
+                                           kube::SteadyTime deadline, MaybeTurn& turn);
+    net::Task<> look_at_service(Judged& judged, std::string_view peer);
     api::Verdict verdict_on(HeldReview& review, const ReviewInputs& inputs) const;
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& record);
     /// Returns whether a live read of the runtime may change the verdict.
@@ -84,6 +93,7 @@ private:
     const ReviewPolicy policy_;
     net::Semaphore* const lookup_permits_;
     ReviewTurns* const turns_;
+    ServiceCheck* const services_;
     // Any client may send reviews, so each runtime has a rate of live reads, and of counts of its jobs.
     net::KeyedRate rereads_{10, 10, most_reread_runtimes, net::KeyedRate::Beyond::empty};
     net::KeyedRate counts_of_jobs_{1, 1, most_reread_runtimes, net::KeyedRate::Beyond::empty};

@@ -28,6 +28,7 @@ runtime::Features features_of(const runtime::FeatureGates& gates);
 /// A review as its path reads it. Nothing changes it: each verdict is on the same objects.
 struct Review {
     api::AdmissionRequest request = {};
+    std::string uid = {};  ///< the object's
     /// The TrainJobs of a path that reads them (Route::reads_train_job), which are not in `request` then.
     runtime::ReviewedJob job = {};
     runtime::ReviewedJob old_job = {};

@@ -1,3 +1,5 @@
+#include "api/condition.hpp"
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "rules/validation_context.hpp"
 #include "template/forbidden_fields.hpp"
@@ -23,9 +25,7 @@ std::string deprecation_warning(std::string_view kind, std::string_view name) {
 }
 
 std::string shared_subdomain(const Json& runtime) {
-    const Json& network = runtime["spec"]["template"]["spec"]["network"];
-    return network["enableDNSHostnames"].bool_or(true) ? std::string(network["subdomain"].as_string())
-                                                       : std::string();
+    return api::job_set_names::service("", runtime["spec"]["template"]["spec"]);
 }
 
 std::string subdomain_warning(std::string_view where) {
@@ -57,6 +57,14 @@ void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& wa
         warnings.push_back(subdomain_warning("the runtime has a network.subdomain"));
 }
 
+// What was seen of the Service, since the job has its JobSet and waits with it.
+void warn_of_taken_service(const ValidationContext& review, api::Warnings& warnings) {
+    if (review.is_create() || !review.old_job->suspend || review.job.suspend) return;
+    const api::Condition* stalled = api::find_condition(review.old_job->conditions, api::condition::stalled);
+    if (stalled && stalled->is_true() && stalled->reason == api::reason::service_taken)
+        warnings.push_back(stalled->message);
+}
+
 constexpr Warner of_runtimes[] = {
     {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, RuleInput::runtime, AppliesTo::creations},
     {Rule::ignored_time_limits, warn_of_ignored_fields, RuleInput::runtime, AppliesTo::new_ones},
@@ -64,7 +72,9 @@ constexpr Warner of_runtimes[] = {
      AppliesTo::new_ones},
 };
 constexpr Warner of_subdomains[] = {
-    {Rule::shared_subdomain, warn_of_shared_subdomain, RuleInput::runtime, AppliesTo::new_ones}};
+    {Rule::shared_subdomain, warn_of_shared_subdomain, RuleInput::runtime, AppliesTo::new_ones},
+    {Rule::service_taken, warn_of_taken_service, RuleInput::job, AppliesTo::every_update},
+};
 
 }  // namespace
 
