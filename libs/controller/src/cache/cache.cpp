@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "api/hash.hpp"
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "cache/owner.hpp"
@@ -92,7 +93,7 @@ void keep_what_starts(Json& object) {
     Json* const spec = object.find("spec");
     if (!spec || std::as_const(*spec)["suspend"].bool_or(false) || has_ended(object))
         return keep_only(spec, {"suspend"});
-    keep_only(spec, {"suspend", "replicatedJobs", "startupPolicy", "failurePolicy"});
+    keep_only(spec, {"suspend", "replicatedJobs", "startupPolicy", "failurePolicy", "network"});
     keep_only(spec->find("failurePolicy"), {"maxRestarts"});
     if (Json* const jobs = spec->find("replicatedJobs"); jobs && jobs->is_array())
         for (Json& job : jobs->items()) keep_only(&job, {"name", "replicas", "dependsOn"});
@@ -264,7 +265,12 @@ std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {
     const auto* entry = job_sets_.find(key);
     if (!entry) return std::nullopt;
     api::JobSet job_set;
-    if (entry->index.of_train_job) job_set = api::parse_job_set(tree_of(entry->object));
+    if (entry->index.of_train_job) {
+        const Json tree = tree_of(entry->object);
+        job_set = api::parse_job_set(tree);
+        // The tree has no name.
+        job_set.service = api::job_set_names::service(key.name, tree["spec"]);
+    }
     identify(job_set.meta, key, entry->object);
     job_set.applied_here = entry->index.applied_here;
     job_set.taken_over = entry->index.taken_over;
