@@ -92,7 +92,7 @@ bool has_ended(const Json& job_set) {
 void keep_what_starts(Json& object) {
     Json* const spec = object.find("spec");
     if (!spec || std::as_const(*spec)["suspend"].bool_or(false) || has_ended(object))
-        return keep_only(spec, {"suspend"});
+        return keep_only(spec, {"suspend", "network"});
     keep_only(spec, {"suspend", "replicatedJobs", "startupPolicy", "failurePolicy", "network"});
     keep_only(spec->find("failurePolicy"), {"maxRestarts"});
     if (Json* const jobs = spec->find("replicatedJobs"); jobs && jobs->is_array())
