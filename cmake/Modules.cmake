@@ -34,7 +34,7 @@ function(add_program name app)
     endif()
 endfunction()
 
-# describe_test(name PART... [NEEDS preset/target|control-plane|kueue|coscheduling ...] [MINUTES n])
+# describe_test(name PART... [NEEDS preset/target|control-plane|kueue|coscheduling|real-nodes ...] [MINUTES n])
 #
 # Sets the labels that scripts/test reads: the part that the test belongs to, "needs:dev/api_tests" for targets to build first,
 # and "minutes:2.5" for its budget on two idle cores, beyond which scripts/test warns.

@@ -104,6 +104,8 @@ def builds(tests, targets=None):
         yield "Kueue", lambda: run("scripts/cluster", "build", "--kueue")
     if "coscheduling" in targets:
         yield "Coscheduling", lambda: run("scripts/cluster", "build", "--coscheduling")
+    if "real-nodes" in targets:
+        yield "real nodes", lambda: run("scripts/cluster", "build", "--real")
 
 
 def build(preset, targets):

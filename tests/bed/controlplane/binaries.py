@@ -157,7 +157,7 @@ def _build_into(target, module, programs, assets):
         shutil.rmtree(left, ignore_errors=True)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="building-", dir=target.parent))
     try:
-        stamp = _version_stamp(module) if "kube-apiserver" in programs else ""
+        stamp = _version_stamp(module) if {"kube-apiserver", "kubelet"} & set(programs) else ""
         for number, (program, package) in enumerate(programs.items(), start=1):
             _compile(module, f"[{number}/{len(programs)}] {program}", package, scratch / program, stamp)
         for name, (origin, path) in assets.items():

@@ -30,9 +30,9 @@ _TOKEN_SECONDS = 30 * 24 * 3600
 class ControlPlane:
     """start() and stop(), or a context manager.
 
-    nodes: the number of nodes for pods. lean: only etcd and the API server. outlive: continue after this process has ended;
-    the directory's pids.json has the processes for stop_by_id. Without it, everything ends together with the thread that
-    called start(). directory: for its state; by default a new temporary one, which stop() removes unless keep_logs is set.
+    nodes: the number of nodes that only pretend to run pods, or the real ones of tests/bed/node. lean: only etcd and the API server.
+    jobset: whether the JobSet controller runs. outlive: continue after this process has ended; the directory's pids.json has the
+    processes for stop_by_id. Without it, everything ends together with the thread that called start(). directory: for its state; by default a new temporary one, which stop() removes unless keep_logs is set.
     api_server_options: more of them. issues_as_itself: tokens of service accounts name the API server's address as their issuer, so that
     other programs can look up its keys there.
     """
@@ -41,7 +41,7 @@ class ControlPlane:
     # last one has ended, while its directory still exists.
     observers = []
 
-    def __init__(self, nodes=4, lean=False, outlive=False, directory=None, api_server_options=(), issues_as_itself=False):
+    def __init__(self, nodes=4, lean=False, jobset=True, outlive=False, directory=None, api_server_options=(), issues_as_itself=False):
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="signalbox-cluster-"))
         self.keep_logs = directory is not None
         self.kubeconfig = self.directory / "admin.kubeconfig"
@@ -53,7 +53,8 @@ class ControlPlane:
         self.issues_as_itself = issues_as_itself
         self.seconds_to_start = None
         self._lean = lean
-        self._outlive = outlive
+        self._jobset = jobset
+        self.outlive = outlive
         self._processes = []
         self._stopped = False
 
@@ -185,7 +186,7 @@ class ControlPlane:
     # For the modules of this package. Each starts one part.
 
     def launch(self, name, *arguments, environment=None):
-        self.adopt(Process(name, [self.programs / name, *arguments], self.directory / f"{name}.log", environment, self._outlive))
+        self.adopt(Process(name, [self.programs / name, *arguments], self.directory / f"{name}.log", environment, self.outlive))
 
     def adopt(self, process):
         """Makes a process end with the control plane."""
@@ -205,7 +206,7 @@ class ControlPlane:
 
     def _note_pids(self):
         """Records the processes after each start, so that none is lost if this process is killed halfway."""
-        if self._outlive:
+        if self.outlive:
             (self.directory / "pids.json").write_text(json.dumps({pid: start_time(pid) for pid in self.pids()}))
 
     def _api_server(self):
@@ -224,15 +225,18 @@ class ControlPlane:
         self._wait_for_api_server()
         if self._lean:
             return
-        jobset = JobSet(self)
-        jobset.create_crd()
+        jobset = JobSet(self) if self._jobset else None
+        if jobset:
+            jobset.create_crd()
         controllers.start(self)
-        fake_nodes.start(self)
-        self.wait("JobSet's CRD to be served", jobset.crd_is_served)
-        jobset.start()
-        self.wait("the JobSet controller to answer", jobset.ready)
+        nodes = fake_nodes if isinstance(self.nodes, int) else self.nodes
+        nodes.start(self)
+        if jobset:
+            self.wait("JobSet's CRD to be served", jobset.crd_is_served)
+            jobset.start()
+            self.wait("the JobSet controller to answer", jobset.ready)
         self.wait("the default service account", lambda: controllers.ready(self))
-        self.wait("the nodes to be ready", lambda: fake_nodes.ready(self))
+        self.wait("the nodes to be ready", lambda: nodes.ready(self))
 
     def _stop_processes(self):
         stop(self._processes)

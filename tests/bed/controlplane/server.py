@@ -12,18 +12,21 @@ def start(plane):
     plane.store = f"http://127.0.0.1:{client}"
     url = f"https://127.0.0.1:{secure}"
     issuer = (url, "--service-account-jwks-uri", f"{url}/openid/v1/jwks") if plane.issues_as_itself else ("https://kubernetes.default.svc",)
-    cert, key = plane.authority.issue("server", "kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes.default.svc"])
+    real = None if isinstance(plane.nodes, int) else plane.nodes
+    # Pods reach it at the first address of the range of Services.
+    hosts = ["127.0.0.1", "localhost", "kubernetes.default.svc", *([real.address, "10.96.0.1"] if real else [])]
+    cert, key = plane.authority.issue("server", "kube-apiserver", hosts=hosts)
+    # The Service "kubernetes" cannot have the loopback address as an endpoint.
+    reached = real.options_of_api_server(plane) if real else ["--bind-address", "127.0.0.1", "--endpoint-reconciler-type", "none"]
     plane.launch(
         "kube-apiserver", "--etcd-servers", f"http://127.0.0.1:{client}",
-        "--bind-address", "127.0.0.1", "--secure-port", secure,
+        "--secure-port", secure, *reached,
         "--tls-cert-file", cert, "--tls-private-key-file", key, "--client-ca-file", plane.ca_file,
         "--authorization-mode", "Node,RBAC",
         "--service-cluster-ip-range", "10.96.0.0/16",
         "--service-account-issuer", *issuer,
         "--service-account-key-file", plane.service_account_key,
         "--service-account-signing-key-file", plane.service_account_key,
-        # The Service "kubernetes" cannot have the loopback address as an endpoint.
-        "--endpoint-reconciler-type", "none",
         "--allow-privileged=true", "--profiling=false", *plane.api_server_options)
     return url
 

@@ -1,0 +1,68 @@
+"""A control plane with two real nodes."""
+
+import pathlib
+import sys
+import urllib.parse
+
+from controlplane import ControlPlane
+from controlplane.kubeconfig import write_kubeconfig
+from controlplane.processes import Process
+
+from . import capabilities, containerd, images
+from .network import Network
+from .nodes import NAMES, Nodes
+from .programs import build_dns, build_node
+
+_RELAY = pathlib.Path(__file__).with_name("relay.py")
+
+
+def prepare(training=True):
+    """Makes what is made once: programs, images, and the store of images from which nodes start. Returns that."""
+    capabilities.require()
+    build_node()
+    build_dns()
+    return containerd.prepared(images.archives(training))
+
+
+class RealCluster(ControlPlane):
+    """As ControlPlane, whose servers then listen in the network namespace of node 1 instead of on this machine's loopback. From start() to
+    stop(), the calling thread is in that namespace, with the processes and threads that it starts."""
+
+    def __init__(self, outlive=False, directory=None, training=True, **options):
+        super().__init__(nodes=Nodes(training), outlive=outlive, directory=directory, **options)
+        self._network = self.nodes.network = Network(self.directory, outlive)
+
+    def start(self):
+        prepare(self.nodes.training)  # no part of the time to start
+        self._network.start()
+        self._network.enter()
+        return super().start()
+
+    def stop(self):
+        super().stop()
+        self._network.stop()
+
+    def pids(self):
+        return [*super().pids(), *(holder.pid for holder in self._network.holders)]
+
+    def socket_of(self, name):
+        """Returns the socket of a node's containerd."""
+        return self.directory / name / "containerd.sock"
+
+    def load(self, archive):
+        """Imports the images of an archive on both nodes."""
+        for name in NAMES:
+            containerd.import_archive(self.socket_of(name), archive)
+
+    def kubeconfig_outside(self):
+        """Returns the administrator's kubeconfig for programs of this machine, which are not in the namespace of node 1."""
+        port = urllib.parse.urlsplit(self.server).port
+        listening = self.directory / "relay.port"
+        with self._network.outside():
+            self.adopt(Process("relay", [sys.executable, "-B", _RELAY, listening, self._network.path(1), port], self.directory / "relay.log",
+                               outlive=self.outlive))
+        self.wait("the relay to listen", listening.exists)
+        cert, key = (str(self.ca_file.parent / f"admin.{suffix}") for suffix in ("crt", "key"))
+        path = self.directory / "outside.kubeconfig"
+        write_kubeconfig(path, f"https://127.0.0.1:{listening.read_text()}", self.ca_file, {"client-certificate": cert, "client-key": key})
+        return path

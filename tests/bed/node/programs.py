@@ -1,0 +1,31 @@
+"""The programs of a node. kubelet, kube-proxy and a name server for Pods are built once per set of versions. containerd, runc and the
+network plugins are those of Debian's packages, which scripts/setup unpacks."""
+
+import hashlib
+import pathlib
+
+from controlplane.binaries import build_of, cache_directory
+
+MODULE = pathlib.Path(__file__).resolve().parent  # the folder of go.mod
+DNS_MODULE = MODULE / "dns"
+
+NODE = {"kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy", "kubelet": "k8s.io/kubernetes/cmd/kubelet"}
+# package: a folder of it that a node uses
+UNPACKED = {"containerd": "usr/bin", "runc": "usr/sbin", "containernetworking-plugins": "usr/lib/cni"}
+
+
+def build_node():
+    """Returns the directory with kubelet and kube-proxy. Builds them if they are missing."""
+    return build_of(MODULE, NODE, {}, "the programs of a node", "about a minute after the control plane")
+
+
+def build_dns():
+    """Returns the path of the name server. Builds it if it is missing."""
+    source = DNS_MODULE / "main.go"
+    name = f"coredns-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
+    return build_of(DNS_MODULE, {name: "."}, {}, "CoreDNS", "about half a minute after the control plane") / name
+
+
+def unpacked(package):
+    """Returns the folder of a package's programs."""
+    return cache_directory() / "tools" / package / UNPACKED[package]
