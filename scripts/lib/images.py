@@ -1,8 +1,10 @@
 """Names of the images that scripts/images builds, and the commands that bring them to a cluster."""
 
 import json
+import pathlib
 import re
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("webhook", "reconciler")
 REGISTRY = re.compile(r"[A-Za-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*/?")
 
@@ -48,11 +50,13 @@ def load_command(cluster, archive, as_root=True):
         return ["kind", "load", "image-archive", str(archive), "--name", name or "kind"]
     if kind == "minikube":
         return ["minikube", "image", "load", str(archive), "--profile", name or "minikube"]
+    if cluster == "real":
+        return [str(ROOT / "scripts" / "cluster"), "load", str(archive)]
     # The others have one cluster, and load onto this machine.
     runtime = {"k3s": ["k3s", "ctr"], "microk8s": ["microk8s", "ctr"], "containerd": ["ctr", "--namespace", "k8s.io"]}.get(kind)
     if runtime and not name:
         return [*sudo, *runtime, "images", "import", str(archive)]
-    raise ValueError(f"{cluster!r} is none of kind[:NAME], minikube[:PROFILE], k3s, microk8s and containerd")
+    raise ValueError(f"{cluster!r} is none of kind[:NAME], minikube[:PROFILE], k3s, microk8s, containerd and real")
 
 
 def push_command(layout, version, image):

@@ -144,7 +144,7 @@ def test_missing_programs_are_named_before_anything_is_built(tmp_path):
 
 
 @pytest.mark.parametrize("options, said", [
-    (["--load", "knid"], "'knid' is none of kind[:NAME], minikube[:PROFILE], k3s, microk8s and containerd"),
+    (["--load", "knid"], "'knid' is none of kind[:NAME], minikube[:PROFILE], k3s, microk8s, containerd and real"),
     (["--load", "k3s:dev"], "'k3s:dev' is none of"),
     (["--load", ""], "'' is none of"),
     (["--push", "https://registry.example.com"], "'https://registry.example.com' is no registry such as registry.example.com/team"),
