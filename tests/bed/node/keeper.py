@@ -168,6 +168,8 @@ def kubelet_configuration(settings, name, socket):
         "containerRuntimeEndpoint": f"unix://{socket}",
         "clusterDNS": [address_of(1)], "clusterDomain": "cluster.local", "resolvConf": str(pathlib.Path(settings["directory"]) / "resolv.conf"),
         "maxPods": 80,
+        # How soon a Pod sees a change of its Secret. JobSet's controller is ready only once it has seen its certificate.
+        "syncFrequency": "5s",
         # The disk is the machine's, and may be well filled.
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
         "evictionHard": {"memory.available": "200Mi", "nodefs.available": "1%", "imagefs.available": "1%"},

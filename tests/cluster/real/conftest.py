@@ -1,0 +1,80 @@
+"""Two real nodes, and Signalbox as Pods in images that scripts/images has built: installed by the commands of README.md."""
+
+import copy
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from node.cluster import RealCluster
+from node.images import FRAMEWORKS, TRAINING
+from node.jobset import write_manifests
+from paths import ROOT
+from progress_deployment import GUIDE
+
+PROGRAMS = pathlib.Path(__file__).with_name("programs")
+USED = ("plain", "torch-distributed", "jax-distributed", "xgboost-distributed", "deepspeed-distributed")
+NEWER = ("jax-distributed", "xgboost-distributed")  # need packages that are not beside PyTorch
+DEPLOYMENTS = ("signalbox-webhook", "signalbox-reconciler", "signalbox-progress")
+
+
+@pytest.fixture(scope="session")
+def cluster(request):
+    with RealCluster(jobset=False) as control_plane:
+        yield control_plane
+        control_plane.keep_logs = request.session.testsfailed > 0
+
+
+@pytest.fixture(scope="session")
+def jobset(cluster, tmp_path_factory):
+    """JobSet's controller as a Pod, from its released manifests."""
+    cluster.kubectl("apply", "--server-side", "-k", write_manifests(tmp_path_factory.mktemp("jobset")))
+
+
+@pytest.fixture(scope="session")
+def images(cluster, tmp_path_factory):
+    """Both images on both nodes. Returns the folder with the overlays that name them."""
+    out = tmp_path_factory.mktemp("images")
+    run = subprocess.run([ROOT / "scripts" / "images", out, "--binaries", os.environ["SIGNALBOX_BIN_DIR"], "--load", "real"],
+                         env={**os.environ, "SIGNALBOX_CLUSTER": str(cluster.directory)}, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return out
+
+
+@pytest.fixture(scope="session")
+def installed(cluster, jobset, images):
+    """Signalbox, with the server of progress reports, and the shipped runtimes."""
+    cluster.kubectl("-n", "jobset-system", "rollout", "status", "deployment/jobset-controller-manager", "--timeout=120s")
+    cluster.kubectl("apply", "--server-side", "-k", images / "overlays" / "progress")
+    cluster.kubectl("-n", "kubeflow-system", "rollout", "status", *(f"deployment/{name}" for name in DEPLOYMENTS), "--timeout=180s")
+    cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "runtimes")
+
+
+@pytest.fixture(scope="session")
+def runtimes(cluster, installed, admin):
+    """Shipped runtimes with an image that the nodes have, and with the programs of this folder at /workspace. And `once`, in which a
+    program that fails is not started again."""
+    files = {path.name: path.read_text() for path in PROGRAMS.glob("*.py")}
+    admin.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": {**files, "progress.py": GUIDE}})
+    for runtime in (admin.get("clustertrainingruntimes", name) for name in USED):
+        for pod in pod_specs(runtime):
+            pod["volumes"] = [{"name": "programs", "configMap": {"name": "programs"}}]
+            for container in pod["containers"]:
+                container["image"] = TRAINING
+                container.setdefault("volumeMounts", []).append({"name": "programs", "mountPath": "/workspace"})
+                container.setdefault("env", []).append({"name": "PYTHONUNBUFFERED", "value": "1"})
+                if runtime["metadata"]["name"] in NEWER:
+                    container["env"].append({"name": "PYTHONPATH", "value": FRAMEWORKS})
+        admin.replace("clustertrainingruntimes", runtime)
+        if runtime["metadata"]["name"] == "plain":
+            once = copy.deepcopy(runtime)
+            once["metadata"] = {"name": "once"}
+            job, = once["spec"]["template"]["spec"]["replicatedJobs"]
+            job["template"]["spec"]["backoffLimit"] = 0
+            job["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+            admin.create(once)
+
+
+def pod_specs(runtime):
+    return [job["template"]["spec"]["template"]["spec"] for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]]

@@ -1,0 +1,124 @@
+"""Training programs that really run: ten TrainJobs, from their creation to their end, side by side."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from rest import true_conditions, wait_for
+
+SECONDS = 240
+TORCHRUN = ["torchrun", "--redirects=1", "--tee=1", "/workspace/torch_train.py"]
+
+
+def train_job(name, runtime, command, nodes=1, trainer=None, **spec):
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": name}, "spec": {
+        "runtimeRef": {"name": runtime}, **spec,
+        "trainer": {"numNodes": nodes, "command": command, "resourcesPerNode": {"requests": {"cpu": "50m"}}, **(trainer or {})}}}
+
+
+JOBS = [
+    train_job("plain", "plain", ["sh", "-c", "echo hello from $(hostname)"], 2),
+    train_job("torch", "torch-distributed", TORCHRUN, 2, {"numProcPerNode": 2}),
+    train_job("jax", "jax-distributed", ["python3", "/workspace/jax_sum.py"], 2),
+    train_job("xgboost", "xgboost-distributed", ["python3", "/workspace/xgboost_train.py"], 2),
+    train_job("mpi", "deepspeed-distributed", ["mpirun", "python3", "/workspace/mpi_sum.py"], 2, {"numProcPerNode": 2}),
+    train_job("progress", "plain", ["python3", "/workspace/progress.py"]),
+    train_job("mistake", "once", ["python3", "-c", "import sys; sys.exit('there is no file train.csv')"]),
+    train_job("memory", "once", ["python3", "/workspace/hog.py"], trainer={"resourcesPerNode": {"limits": {"memory": "200Mi"}}}),
+    train_job("misspelt", "once", ["trainn"]),
+    train_job("deadline", "plain", ["python3", "-c", "import time; print('begins'); time.sleep(600)"], activeDeadlineSeconds=30),
+]
+
+
+@pytest.fixture(scope="module")
+def jobs(runtimes, admin):
+    for job in JOBS:
+        admin.create(job)
+
+
+@pytest.fixture
+def plugin(cluster):
+    """Returns the output of `kubectl trainjob`."""
+    program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+
+    def run(*words):
+        ran = subprocess.run([program, *words], env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+    return run
+
+
+@pytest.fixture
+def ended(jobs, admin):
+    """Waits for the end of one of the jobs. Returns its last condition."""
+    def wait(name):
+        def end():
+            conditions = true_conditions(admin.get("trainjobs", name))
+            return next((kind for kind in ("Complete", "Failed") if kind in conditions), None)
+        return wait_for(f"the end of {name}", end, SECONDS)
+    return wait
+
+
+def test_a_program_without_a_framework_runs_on_each_node(ended, plugin):
+    assert ended("plain") == "Complete"
+    logs = plugin("logs", "plain")
+    assert "hello from plain-node-0-0" in logs and "hello from plain-node-0-1" in logs
+
+
+def test_torchrun_trains_on_two_nodes_with_two_processes_each_and_the_loss_falls(ended, plugin, admin):
+    assert ended("torch") == "Complete"
+    logs = plugin("logs", "torch")
+    assert [f"rank {rank} of 4 on torch-node-0-{rank // 2}" in logs for rank in range(4)] == [True] * 4
+    assert [f"rank {rank}: the loss fell" in logs for rank in range(4)] == [True] * 4
+    pods = admin.list("pods", selector="jobset.sigs.k8s.io/jobset-name=torch")
+    assert {pod["spec"]["nodeName"] for pod in pods} == {"node-1", "node-2"}
+
+
+def test_processes_of_jax_find_each_other_and_compute_a_sum(ended, plugin):
+    assert ended("jax") == "Complete"
+    logs = plugin("logs", "jax")
+    assert "process 0 of 2: the sum is 3" in logs and "process 1 of 2: the sum is 3" in logs
+
+
+def test_workers_of_xgboost_train_together_and_the_loss_falls(ended, plugin):
+    assert ended("xgboost") == "Complete"
+    logs = plugin("logs", "xgboost")
+    assert "worker 0 of 2: the loss fell" in logs and "worker 1 of 2: the loss fell" in logs
+
+
+def test_mpirun_starts_ranks_on_both_nodes_by_ssh(ended, plugin):
+    assert ended("mpi") == "Complete"
+    logs = plugin("logs", "mpi")
+    assert [f"rank {rank} of 4" in logs for rank in range(4)] == [True] * 4
+    assert logs.count("the sum is 10") == 4
+
+
+def test_a_program_reports_its_progress_with_the_token_of_its_pod(ended, plugin):
+    assert ended("progress") == "Complete"
+    shown = plugin("explain", "progress")
+    assert "100%" in shown and "loss" in shown, shown
+
+
+def test_the_output_and_exit_code_of_a_failing_program_are_kept(ended, plugin):
+    assert ended("mistake") == "Failed"
+    assert "there is no file train.csv" in plugin("logs", "mistake")
+    assert "exit code 1" in plugin("explain", "mistake")
+
+
+def test_a_program_over_its_memory_limit_is_explained(ended, plugin):
+    assert ended("memory") == "Failed"
+    assert "holds 100 MiB" in plugin("logs", "memory")
+    assert "OOMKilled, exit code 137" in plugin("explain", "memory")
+
+
+def test_a_command_that_the_image_lacks_is_explained(ended, plugin):
+    assert ended("misspelt") == "Failed"
+    assert "executable file not found" in plugin("explain", "misspelt")
+
+
+def test_a_program_is_ended_at_its_deadline(ended, plugin, admin):
+    assert ended("deadline") == "Failed"
+    assert "DeadlineExceeded" in plugin("explain", "deadline")
+    wait_for("its Pods to end", lambda: not admin.list("pods", selector="jobset.sigs.k8s.io/jobset-name=deadline"), 60)
