@@ -44,7 +44,7 @@ TEXTS = {
     "etc/group": "root:x:0:\nmpiuser:x:1000:\nnogroup:x:65534:\n",
     "etc/shadow": "root:*:19000:0:99999:7:::\nmpiuser:*:19000:0:99999:7:::\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-    "etc/ssh/ssh_config": "Host *\n    StrictHostKeyChecking no\n    UserKnownHostsFile /dev/null\n    LogLevel ERROR\n    Port 2222\n",
+    "etc/ssh/ssh_config.d/training.conf": "Host *\n    StrictHostKeyChecking no\n    UserKnownHostsFile /dev/null\n    LogLevel ERROR\n    Port 2222\n",
     "home/mpiuser/.sshd_config": "Port 2222\nPidFile /home/mpiuser/sshd.pid\nHostKey /home/mpiuser/.ssh/id_rsa\nStrictModes no\nUsePAM no\n",
 }
 FOLDERS = {"home/mpiuser": 1000, "root": 0, "run/sshd": 0, "tmp": 0, "proc": 0, "sys": 0, "dev": 0, "workspace": 0, "var/tmp": 0}

@@ -38,8 +38,9 @@ class Nodes:
     def start(self, plane):
         """Starts them, and the name server. Needs a running API server."""
         dns = plane.directory / "dns.conf"
-        dns.write_text(f".:53 {{\n bind {self.address}\n errors\n kubernetes cluster.local in-addr.arpa {{\n"
-                       f"  kubeconfig {plane.user_kubeconfig('dns', 'test-dns', 'system:masters')}\n  pods insecure\n }}\n}}\n")
+        dns.write_text(f"cluster.local:53 in-addr.arpa:53 {{\n bind {self.address}\n errors\n kubernetes {{\n"
+                       f"  kubeconfig {plane.user_kubeconfig('dns', 'test-dns', 'system:masters')}\n  pods insecure\n }}\n}}\n"
+                       f".:53 {{\n bind {self.address}\n template ANY ANY {{\n  rcode NXDOMAIN\n }}\n}}\n")
         plane.adopt(Process("dns", [build_dns(), "-conf", dns], plane.directory / "dns.log", outlive=plane.outlive))
         plane.api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "test-proxy"},

@@ -1,4 +1,5 @@
-// CoreDNS with the plugins that a cluster's own names need. There is no way out of the test bed, so nothing is forwarded.
+// CoreDNS with the plugins that a cluster's own names need. There is no way out of the test bed, so nothing is forwarded: other names do not
+// exist.
 package main
 
 import (
@@ -8,10 +9,11 @@ import (
 	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/template"
 )
 
 func init() {
-	dnsserver.Directives = []string{"bind", "errors", "kubernetes"}
+	dnsserver.Directives = []string{"bind", "errors", "template", "kubernetes"}
 }
 
 func main() {
