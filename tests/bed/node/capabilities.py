@@ -10,6 +10,7 @@ from controlplane.binaries import cache_directory
 from . import cgroups
 from .programs import unpacked
 
+PROGRAMS = ("unshare", "nsenter", "mount", "ip", "nft", "cc")
 # In new namespaces, so that a try leaves nothing behind.
 _TRIES = {
     "processes cannot get mount, process and network namespaces of their own": "true",
@@ -25,7 +26,7 @@ def missing():
     """Returns a sentence for each thing that this machine lacks."""
     if os.geteuid():
         return ["real nodes need root: they make namespaces, mounts and cgroups"]
-    lacking = [f"{name} is not on the PATH; scripts/setup installs it" for name in ("unshare", "nsenter", "mount", "ip", "nft", "cc") if not shutil.which(name)]
+    lacking = [f"{name} is not on the PATH; scripts/setup installs it" for name in PROGRAMS if not shutil.which(name)]
     lacking += [f"{program} of the package {package} is not in {unpacked(package)}; scripts/setup gets it"
                 for package, program in (("containerd", "containerd"), ("containerd", "ctr"), ("runc", "runc"), ("containernetworking-plugins", "bridge"))
                 if not (unpacked(package) / program).exists()]

@@ -13,32 +13,39 @@ from .network import Network
 from .nodes import NAMES, Nodes
 from .programs import build_dns, build_node
 
+SECONDS_TO_END = 60
 _RELAY = pathlib.Path(__file__).with_name("relay.py")
 
 
-def prepare(training=True):
+def prepare():
     """Makes what is made once: programs, images, and the store of images from which nodes start. Returns that."""
     capabilities.require()
     build_node()
     build_dns()
-    return containerd.prepared(images.archives(training))
+    return containerd.prepared(images.archives())
 
 
 class RealCluster(ControlPlane):
     """As ControlPlane, whose servers then listen in the network namespace of node 1 instead of on this machine's loopback. From start() to
     stop(), the calling thread is in that namespace, with the processes and threads that it starts."""
 
-    def __init__(self, outlive=False, directory=None, training=True, **options):
-        super().__init__(nodes=Nodes(training), outlive=outlive, directory=directory, **options)
+    def __init__(self, outlive=False, directory=None, **options):
+        super().__init__(nodes=Nodes(), outlive=outlive, directory=directory, **options)
         self._network = self.nodes.network = Network(self.directory, outlive)
 
     def start(self):
-        prepare(self.nodes.training)  # no part of the time to start
+        prepare()  # no part of the time to start
         self._network.start()
         self._network.enter()
         return super().start()
 
     def stop(self):
+        # First, and with more patience than others get: a keeper that is killed leaves the data of its node.
+        keepers = [process for process in self._processes if process.name in NAMES]
+        for keeper in keepers:
+            keeper.ask_to_end()
+        for keeper in keepers:
+            keeper.wait(SECONDS_TO_END)
         super().stop()
         self._network.stop()
 

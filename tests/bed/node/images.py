@@ -50,14 +50,12 @@ TEXTS = {
 FOLDERS = {"home/mpiuser": 1000, "root": 0, "run/sshd": 0, "tmp": 0, "proc": 0, "sys": 0, "dev": 0, "workspace": 0, "var/tmp": 0}
 
 
-def archives(training=True):
+def archives():
     """Returns the archives for a node. Makes missing ones."""
     jobset = build() / "jobset"
-    made = [_kept("pause", PAUSE, _inputs_of_pause(), _write_pause),
-            _kept("jobset", f"{JOBSET}:{version_of_jobset()}", [str(jobset)], functools.partial(_write_jobset, jobset))]
-    if training:
-        made.append(_kept("training", TRAINING, _inputs_of_training(), _write_training))
-    return made
+    return [_kept("pause", PAUSE, _inputs_of_pause(), _write_pause),
+            _kept("jobset", f"{JOBSET}:{version_of_jobset()}", [str(jobset)], functools.partial(_write_jobset, jobset)),
+            _kept("training", TRAINING, _inputs_of_training(), _write_training)]
 
 
 def version_of_jobset():

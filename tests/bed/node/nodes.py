@@ -18,10 +18,9 @@ NAMES = ("node-1", "node-2")
 
 
 class Nodes:
-    """The nodes of a RealCluster. training: whether they have the training image."""
+    """The nodes of a RealCluster."""
 
-    def __init__(self, training=True):
-        self.training = training
+    def __init__(self):
         self.address = address_of(1)
         self.network = None
 
@@ -46,7 +45,7 @@ class Nodes:
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "test-proxy"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:node-proxier"},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "test-proxy"}]})
-        store = containerd.prepared(images.archives(self.training))
+        store = containerd.prepared(images.archives())
         proxy = self._kubeconfig(plane, "proxy", "test-proxy")
         for number, name in enumerate(NAMES, start=1):
             directory = plane.directory / name
