@@ -40,7 +40,8 @@ def is_of_a_node(path):
         words = path.read_bytes().split(b"\0")
     except OSError:
         return False
-    return os.path.basename(words[0]) in (b"kubelet", b"kube-proxy", b"containerd", b"containerd-shim-runc-v2") or words[:2] == [b"sleep", b"infinity"]
+    programs = (b"kubelet", b"kube-proxy", b"containerd", b"containerd-shim-runc-v2")
+    return os.path.basename(words[0]) in programs or words[:2] == [b"sleep", b"infinity"]
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ _TRIES = {
     "there are no veth pairs, which join the network namespaces": "ip link add one type veth peer name two",
     "there are no bridges, which join Pods": "ip link add one type bridge",
     "packets of bridges do not pass the packet filter (br_netfilter)": "echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables",
-    "there is no packet filter for kube-proxy (nf_tables)": "nft add table ip one && nft 'add chain ip one two { type nat hook prerouting priority 0 ; }'",
+    "there is no packet filter for kube-proxy (nf_tables)":
+        "nft add table ip one && nft 'add chain ip one two { type nat hook prerouting priority 0 ; }'",
 }
 
 
@@ -26,7 +27,8 @@ def missing():
     """Returns a sentence for each thing that this machine lacks."""
     if os.geteuid():
         return ["real nodes need root: they make namespaces, mounts and cgroups"]
-    lacking = [f"{name} is not on the PATH; scripts/setup installs it" for name in PROGRAMS if not shutil.which(name)]
+    lacking = [f"{name} is not on the PATH; scripts/setup installs it" for name in PROGRAMS
+               if not shutil.which(name)]
     lacking += [f"{program} of the package {package} is not in {unpacked(package)}; scripts/setup gets it"
                 for package, program in (("containerd", "containerd"), ("containerd", "ctr"), ("runc", "runc"), ("containernetworking-plugins", "bridge"))
                 if not (unpacked(package) / program).exists()]
@@ -37,7 +39,7 @@ def missing():
         tried = _in_namespaces(command)
         if tried.returncode:
             lacking.append(f"{what}: {tried.stderr.strip()}")
-    return lacking or _missing_of_storage()
+    return lacking or [*_missing_of_cgroups(), *_missing_of_storage()]
 
 
 def require():
@@ -48,6 +50,17 @@ def require():
 
 def _in_namespaces(command):
     return subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "sh", "-c", command], capture_output=True, text=True)
+
+
+def _missing_of_cgroups():
+    name = f"signalbox-try-{os.getpid()}"
+    try:
+        cgroups.create(name)
+    except OSError as error:
+        return [f"cgroups cannot be made: {error}"]
+    finally:
+        cgroups.remove(name)
+    return []
 
 
 def _missing_of_storage():

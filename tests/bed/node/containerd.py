@@ -112,7 +112,8 @@ def _import(archives, root):
 
 
 def import_archive(socket, archive):
-    run = subprocess.run([program("ctr"), "--address", socket, "--namespace", NAMESPACE, "images", "import", archive], capture_output=True, text=True)
+    run = subprocess.run([program("ctr"), "--address", socket, "--namespace", NAMESPACE, "images", "import", archive],
+                         capture_output=True, text=True)
     if run.returncode:
         raise RuntimeError(f"{archive} cannot be imported: {run.stderr.strip()}")
 

@@ -1,9 +1,12 @@
 """The images of the real nodes, as archives that containerd imports. They are made without a daemon, and kept until their inputs change.
 
-JobSet's has the program that the control plane has as a process, under the name that its released manifests have. The training image has Debian's PyTorch and Open MPI, wheels of JAX and XGBoost, and an SSH server. Its files are those of packages that
+JobSet's has the program that the control plane has as a process, under the name that its released manifests have.
+
+The training image has Debian's PyTorch and Open MPI, wheels of JAX and XGBoost, and an SSH server. Its files are those of packages that
 scripts/setup has installed on this machine, and of the libraries that their programs load: nothing is downloaded for it.
 """
 
+import ast
 import fcntl
 import functools
 import hashlib
@@ -36,7 +39,8 @@ PACKAGES = ["bash", "coreutils", "dash", "grep", "hostname", "sed", "python3-min
 WHEELS = ["jax", "jaxlib", "ml_dtypes", "numpy", "numpy.libs", "opt_einsum", "scipy", "scipy.libs", "xgboost", "xgboost_cpu.libs"]
 WITHOUT = re.compile(r"^/usr/share/(doc|man|locale|lintian|bash-completion|info|bug|menu|doc-base|python3/)|^/etc/(init|pam|default|network|ufw)"
                      r"|^/usr/lib/(systemd|tmpfiles)|/tests?/|/torch/bin/test_|^/usr/lib/python3.*\.pyi$|/include/|/gconv/")
-LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "usr/bin/python": "python3", "usr/bin/mpirun": "mpirun.openmpi"}
+LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "usr/bin/python": "python3",
+         "usr/bin/mpirun": "mpirun.openmpi"}
 # As in Kubeflow's images for MPI, a user runs the SSH server, at a port above 1024.
 TEXTS = {
     "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\nmpiuser:x:1000:1000::/home/mpiuser:/bin/bash\n"
@@ -63,7 +67,8 @@ def version_of_jobset():
 
 
 def _kept(name, reference, inputs, write):
-    digest = hashlib.sha256("\n".join([reference, pathlib.Path(__file__).read_text(), *inputs]).encode()).hexdigest()[:16]
+    code = ast.dump(ast.parse(pathlib.Path(__file__).read_text()))  # comments make no other image
+    digest = hashlib.sha256("\n".join([reference, code, *inputs]).encode()).hexdigest()[:16]
     archive = cache_directory() / "images" / f"{name}-{digest}.tar"
     archive.parent.mkdir(parents=True, exist_ok=True)
     with open(archive.parent / f"lock-{name}", "w", encoding="utf-8") as lock:

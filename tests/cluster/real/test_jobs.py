@@ -44,7 +44,8 @@ def plugin(cluster):
     program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
 
     def run(*words):
-        ran = subprocess.run([program, *words], env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}, capture_output=True, text=True, check=False)
+        ran = subprocess.run([program, *words], env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}, capture_output=True, text=True,
+                             check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
     return run
