@@ -186,8 +186,7 @@ net::Task<net::HttpResponse> ReviewHandler::answer_by(net::HttpRequest& request,
 
     // Look up and judge, until the verdict rests on nothing old.
     auto judged = co_await judge(review, subject, request.peer, deadline, turn);
-    if (!judged)
-        co_return record.refuse_as_overloaded("too many reviews wait for the API server, try again");
+    if (!judged) co_return record.refuse_as_overloaded("too many reviews wait for the API server, try again");
 
     // Warn of a Service. Nobody else has to wait for that.
     if (judged->service) {
@@ -312,30 +311,6 @@ bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::S
     if (!request.ns.empty() && !api::is_dns_label(request.ns)) return false;
     const std::uint64_t runtime = std::hash<api::ObjectKey>()({request.ns, request.name});
     return counts_of_jobs_.take(runtime, now) && all_counts_of_jobs_.take(now);
-}
-
-bool ReviewHandler::looks_at_service(const Review& review, const api::Verdict& verdict) const {
-    return services_ && verdict.allowed() && review.service && services_->may_look();
-}
-
-// Answers a review that needed no lookup: at once, unless a Service is to be looked at.
-net::Answer ReviewHandler::finish(Review& review, api::Verdict verdict, const std::string& peer,
-                                  RequestRecord& record) {
-    net::Semaphore::Permit permit;
-    const bool may_wait =
-        looks_at_service(review, verdict) && (!lookup_permits_ || (permit = lookup_permits_->try_take(peer)));
-    if (!may_wait) return conclude(review, verdict, record);
-    record.close();
-    return finish_later(std::move(review), std::move(verdict), std::move(permit), record.began());
-}
-
-net::Task<net::HttpResponse> ReviewHandler::finish_later(Review review, api::Verdict verdict,
-                                                         net::Semaphore::Permit permit,
-                                                         kube::SteadyTime began) {
-    RequestRecord record(*this, review.route, began);
-    co_await services_->add_warning(*review.service, verdict);
-    permit = {};
-    co_return conclude(review, verdict, record);
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,

@@ -29,7 +29,7 @@ bool has_job_set_to_come(const Review& review) {
 
 }  // namespace
 
-// A generated name is nobody's, and with a subdomain `shared_subdomain` warns whatever the cluster has.
+// With a subdomain `shared_subdomain` warns, whatever the cluster has.
 std::optional<ServiceQuestion> service_question(const Route& route, const Review& review,
                                                 const ReviewInputs& inputs) {
     if (!route.reads_train_job || !review.job.exists || !inputs.runtime) return std::nullopt;

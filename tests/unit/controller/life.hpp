@@ -72,6 +72,13 @@ struct Life {
     bool frozen = false;
     lifecycle::RetryState retry_state = {};  ///< handed in with each reconcile
 
+    /// Returns the note that its JobSet has been seen with its Service.
+    lifecycle::ServiceWatch has_service() {
+        return {.job_set_creation = api::parse_meta(job_set()).creation,
+                .looked = server.now,
+                .found = lifecycle::ServiceLook::usable};
+    }
+
     explicit Life(runtime::Pipeline plugins = runtime::make_pipeline({}), kube::Namespaces of = {})
         : namespaces(std::move(of)), pipeline(std::move(plugins)) {
         server.put(cluster_training_runtimes, api::parse_json(runtime_text).value());

@@ -40,6 +40,7 @@ struct Watched : Life {
         look(1s);
         report(42);
         renew(server.now - 1h);
+        retry_state.service = has_service();
     }
     ReconcileResult look(std::chrono::seconds later) {
         server.now += later;

@@ -60,6 +60,7 @@ struct Overtaken : Life {
         REQUIRE(nodes() == 2);
         REQUIRE_FALSE(is_suspended());
         log_lines.clear();
+        retry_state.service = has_service();
     }
     void set_trainer(const char* trainer) { set_in_job("trainer", api::parse_json(trainer).value()); }
     // As the controller does, with what the last reconcile has left.

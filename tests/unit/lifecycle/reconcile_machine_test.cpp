@@ -19,6 +19,7 @@ struct Name {
     std::string operator()(const Machine::Look& look) const {
         return "look: " + depth(look.what) + (look.for_change ? ", for a change" : "");
     }
+    std::string operator()(const Machine::LookAtService&) const { return "look at the Service"; }
     std::string operator()(const Machine::WriteStatus& write) const {
         return "status: " + text(write.conclusion.conditions);
     }
@@ -163,6 +164,19 @@ TEST_CASE("a job that expires by the caches alone is kept, and looked at again",
     CHECK(run.next() == "end");
     CHECK(run.machine.result().measurements.held == TtlHeld::live);
     CHECK(run.machine.result().requeue_after == 300s);
+}
+
+TEST_CASE("the Service of a JobSet is looked at once it should be there, before the status is written",
+          "[machine]") {
+    Observed served = running();
+    served.job_set->service = "job";
+    AReconcile run{served};
+    run.now = start + 30s;
+    CHECK(run.next() == "act: run: leave");
+    run.act();
+    CHECK(run.next() == "look at the Service");
+    run.machine.found_service(ServiceLook::taken);
+    CHECK(run.next() == "status: Created=True/JobsCreationSucceeded Stalled=True/ServiceTaken");
 }
 
 TEST_CASE("nothing is ended by a clock that is not certain", "[machine]") {

@@ -32,9 +32,9 @@ std::chrono::milliseconds lookup_timeout(std::string_view target);
 /// review that can do without the lookup does so, and others get no verdict. Expensive reviews, by their
 /// bytes or by the values of their runtime, are parsed and judged in turn, if there are `turns`; one whose
 /// turn comes after its timeout gets no verdict. A TrainJob that is allowed, and whose name a Service may
-/// have, waits for `services`, if there is one and a permit. Objects of other namespaces than `namespaces` are
-/// denied, since their inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one
-/// thread.
+/// have, waits for `services`, if there is one and a permit. Objects of other namespaces than `namespaces`
+/// are denied, since their inputs cannot be read. All arguments must outlive it and its answers. Thread rule:
+/// one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewObserver& observer, net::Log& log,

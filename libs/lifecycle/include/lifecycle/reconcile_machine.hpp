@@ -58,8 +58,7 @@ public:
         const Conclusion& conclusion;
         const Run* job_set_written;  ///< nullptr: no apply changed it
     };
-    using Action =
-        std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, WriteStatus, Report>;
+    using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, WriteStatus, Report>;
 
     /// `observed`: by the caches. The machine keeps it up to date, and it must outlive the machine.
     /// `policy_unread`: why the policy that the job began with is not known.
