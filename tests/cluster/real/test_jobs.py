@@ -96,6 +96,19 @@ def test_mpirun_starts_ranks_on_both_nodes_by_ssh(ended, plugin):
     assert logs.count("the sum is 10") == 4
 
 
+def test_an_mpi_job_that_is_deleted_and_created_again_gets_keys_that_fit(runtimes, admin, ended, plugin):
+    nodes = "jobset.sigs.k8s.io/jobset-name=again"
+    admin.create(train_job("again", "deepspeed-distributed", ["mpirun", "sleep", "600"], 2))
+    wait_for("its launcher", lambda: [pod for pod in admin.list("pods", selector="batch.kubernetes.io/job-name=again-launcher-0")
+                                      if pod["status"]["phase"] == "Running"], SECONDS)
+    admin.delete("trainjobs", "again")
+    wait_for("its deletion", lambda: admin.get("trainjobs", "again") is None, 30)
+    assert admin.list("pods", selector=nodes), "the nodes have no Pod of the deleted job, so nothing is shown"
+    admin.create(train_job("again", "deepspeed-distributed", ["mpirun", "python3", "/workspace/mpi_sum.py"], 2))
+    assert ended("again") == "Complete"
+    assert "rank 1 of 2" in plugin("logs", "again")
+
+
 def test_a_program_reports_its_progress_with_the_token_of_its_pod(ended, plugin):
     assert ended("progress") == "Complete"
     shown = plugin("explain", "progress")

@@ -172,10 +172,10 @@ TEST_CASE("no placeholder is left in any file, and the ConfigMap is kept up to d
     CHECK(built.config_map_applied == runtime::ApplyPolicy::always);
 }
 
-TEST_CASE("the certificate is created from the given keys, once, and is immutable", "[flux]") {
+TEST_CASE("the certificate is created from the given keys, once, and is not immutable", "[flux]") {
     const FluxObjects built = build_flux({}, {}).value();
     CHECK(built.secret_applied == runtime::ApplyPolicy::once);
-    CHECK(built.secret["immutable"] == true);
+    CHECK(built.secret["immutable"].is_null());
     CHECK(built.secret["metadata"]["name"] == "job-flux-curve");
     const std::string text = api::from_base64(built.secret["data"]["curve.cert"].as_string()).value();
     CHECK(text ==
@@ -184,6 +184,17 @@ TEST_CASE("the certificate is created from the given keys, once, and is immutabl
           "curve\n    public-key = \"" +
               runtime::to_z85(std::string(32, 'p')) + "\"\n    secret-key = \"" +
               runtime::to_z85(std::string(32, 's')) + "\"\n");
+}
+
+TEST_CASE("nothing is built with a certificate that was changed since it was made", "[flux]") {
+    const api::TrainJob job = api::parse_train_job(train_job());
+    const Json blueprint = runtime_with("flux");
+    Json secret = build_flux({}, {}).value().secret;
+    CHECK(runtime::build({.job = job, .runtime = blueprint, .observed = {secret}}));
+    secret["data"]["curve.cert"] = "b3RoZXIK";
+    const auto refused = runtime::build({.job = job, .runtime = blueprint, .observed = {secret}});
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, Catch::StartsWith("Secret ns/job-flux-curve was changed"));
 }
 
 TEST_CASE("Z85 matches ZeroMQ's", "[flux]") {

@@ -253,7 +253,8 @@ TEST_CASE("keys and hosts are mounted where they are needed, and OpenSSH takes t
           tree("[{name: mpi-ssh-auth, mountPath: /home/mpi/.ssh}]"));
 }
 
-TEST_CASE("the Secret is created from the given keys, once, and is immutable", "[mpi]") {
+// A kubelet that still mounts the Secret of a former job of that name would hand an immutable one on for ever.
+TEST_CASE("the Secret is created from the given keys, once, with a note of them, and is not immutable", "[mpi]") {
     const Outcome built = build({});
     const runtime::BuiltObject& secret = built.objects.at("Secret");
     CHECK(secret.when == runtime::ApplyPolicy::once);
@@ -261,16 +262,32 @@ TEST_CASE("the Secret is created from the given keys, once, and is immutable", "
 apiVersion: v1
 kind: Secret
 type: kubernetes.io/ssh-auth
-immutable: true
 metadata:
   name: job-mpi-ssh-auth
   namespace: ns
+  annotations: {trainer.kubeflow.org/applied-hash: d9b87204f26c1bbc}
   ownerReferences:
   - {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: job, uid: job-uid, controller: true,
      blockOwnerDeletion: true}
 data: {ssh-privatekey: UFJJVkFURQo=, ssh-publickey: UFVCTElDCg==}
 )"));
     CHECK(try_build({}, {}, std::nullopt).value().objects.count("Secret") == 0);
+}
+
+TEST_CASE("nothing is built with a Secret that was changed since it was made", "[mpi]") {
+    const api::TrainJob job = api::parse_train_job(train_job());
+    const Json blueprint = mpi_runtime();
+    const auto rebuilt = [&](const Json& secret) {
+        return runtime::build({.job = job, .runtime = blueprint, .observed = {secret}});
+    };
+    Json secret = build({}).objects.at("Secret").object;
+    CHECK(rebuilt(secret));
+    secret["data"]["ssh-publickey"] = "b3RoZXIK";
+    const auto refused = rebuilt(secret);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, Catch::StartsWith("Secret ns/job-mpi-ssh-auth was changed"));
+    secret["metadata"].erase("annotations");  // as Kubeflow Trainer makes it
+    CHECK(rebuilt(secret));
 }
 
 TEST_CASE("keys are needed only while there is no Secret", "[mpi]") {

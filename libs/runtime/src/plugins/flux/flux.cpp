@@ -2,6 +2,7 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
+#include "apply/own_secret.hpp"
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
 #include "plugins/flux/flux_settings.hpp"
@@ -104,10 +105,15 @@ Json scripts_map(const api::TrainJob& job, const FluxSettings& settings) {
 Json certificate_secret(const api::TrainJob& job, const CurveKeyPair& keys) {
     Json secret = Json::object({{"apiVersion", "v1"}, {"kind", "Secret"}});
     secret["metadata"]["name"] = secret_name(job);
-    secret["immutable"] = true;
     secret["data"]["curve.cert"] =
         api::to_base64(flux_certificate(job.meta.name, keys.public_key, keys.secret_key));
-    return secret;
+    return with_data_note(std::move(secret));
+}
+
+Need keys_of(const api::TrainJob& job) {
+    return {.resource = api::resources::secrets,
+            .key = {.ns = job.meta.ns, .name = secret_name(job)},
+            .apply = ApplyPolicy::once};
 }
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("flux")};
@@ -135,9 +141,7 @@ public:
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
-        const Need keys = {.resource = api::resources::secrets,
-                           .key = {.ns = job.meta.ns, .name = secret_name(job)},
-                           .apply = ApplyPolicy::once};
+        const Need keys = keys_of(job);
         needs.objects.push_back(keys);
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = scripts_name(job)},
@@ -203,6 +207,8 @@ public:
         FieldErrors errors;
         const FluxSettings settings = settings_of(inputs, info, errors);
         if (!errors.empty()) return to_error(errors.front());
+        if (auto unchanged = check_own_secret(inputs.observed, keys_of(info.job)); !unchanged)
+            return unchanged;
         if (inputs.curve_key_pair)
             built.objects.push_back(
                 {certificate_secret(info.job, *inputs.curve_key_pair), ApplyPolicy::once});

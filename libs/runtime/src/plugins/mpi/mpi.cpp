@@ -3,6 +3,7 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
+#include "apply/own_secret.hpp"
 #include "build/failure_rules.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime/rule.hpp"
@@ -161,10 +162,15 @@ Json key_secret(const api::TrainJob& job, const SshKeyPair& keys) {
     Json secret =
         Json::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", "kubernetes.io/ssh-auth"}});
     secret["metadata"]["name"] = secret_name(job);
-    secret["immutable"] = true;
     secret["data"]["ssh-privatekey"] = api::to_base64(keys.private_pem);
     secret["data"]["ssh-publickey"] = api::to_base64(keys.public_line);
-    return secret;
+    return with_data_note(std::move(secret));
+}
+
+Need keys_of(const api::TrainJob& job) {
+    return {.resource = api::resources::secrets,
+            .key = {.ns = job.meta.ns, .name = secret_name(job)},
+            .apply = ApplyPolicy::once};
 }
 
 Json host_file_map(const api::TrainJob& job, std::string lines) {
@@ -199,9 +205,7 @@ public:
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
-        const Need keys = {.resource = api::resources::secrets,
-                           .key = {.ns = job.meta.ns, .name = secret_name(job)},
-                           .apply = ApplyPolicy::once};
+        const Need keys = keys_of(job);
         needs.objects.push_back(keys);
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = host_file_name(job)},
@@ -260,6 +264,8 @@ public:
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
         auto lines = host_lines(info, *implementation_of(policy_of(inputs.runtime)));
         if (!lines) return lines.error();
+        if (auto unchanged = check_own_secret(inputs.observed, keys_of(info.job)); !unchanged)
+            return unchanged;
         if (inputs.ssh_key_pair)
             built.objects.push_back({key_secret(info.job, *inputs.ssh_key_pair), ApplyPolicy::once});
         built.objects.push_back({host_file_map(info.job, std::move(*lines)), ApplyPolicy::always});
