@@ -61,7 +61,8 @@ def test_keys_are_made_once_outlive_suspension_and_the_reconciler_and_are_not_lo
     job = create(rest, framework, "steady", seconds="never", nodes=2)
     secret = secret_of(rest, framework, "steady")
     wait_for("the JobSet", lambda: rest.get("jobsets", "steady"))
-    assert secret["immutable"] is True
+    # A kubelet with a Pod of a former job of that name would hand an immutable one on.
+    assert not secret.get("immutable")
     (owner,) = secret["metadata"]["ownerReferences"]
     assert (owner["uid"], owner["controller"]) == (job["metadata"]["uid"], True)
 
@@ -78,6 +79,17 @@ def test_keys_are_made_once_outlive_suspension_and_the_reconciler_and_are_not_lo
     assert all(text != other[key] for key, text in files(secret).items())
     log = signalbox.reconciler.log.read_text()
     assert [part for part in parts_of(secret) if part in log] == []
+
+
+@pytest.mark.parametrize("framework", SECRETS)
+def test_no_job_set_is_made_with_keys_that_were_changed(signalbox, rest, framework):
+    create(rest, framework, "changed", seconds="never", nodes=2, suspend=True)
+    until(rest, "changed", "Suspended")
+    secret = secret_of(rest, framework, "changed")
+    rest.patch("secrets", secret["metadata"]["name"], {"data": {name: "b3RoZXIK" for name in secret["data"]}})
+    rest.delete("jobsets", "changed")
+    wait_for("the refusal", lambda: "was changed since it was made" in (conditions(rest.get("trainjobs", "changed")).get("Created", {}).get("message", "")))
+    assert rest.get("jobsets", "changed") is None
 
 
 @pytest.mark.together

@@ -101,7 +101,12 @@ TEST_CASE("objects built beside the JobSet have an owner, but no labels and anno
                 std::string members;
                 for (const auto& [name, value] : built->objects[i].object["metadata"].members())
                     members += name + " ";
-                CHECK(members == "name namespace ownerReferences ");
+                // Secrets have a note of their data.
+                const bool is_secret = built->objects[i].object["kind"] == "Secret";
+                CHECK(members == (is_secret ? "annotations name namespace ownerReferences "
+                                            : "name namespace ownerReferences "));
+                const Json& annotations = std::as_const(built->objects[i].object)["metadata"]["annotations"];
+                CHECK(annotations.members().size() == (is_secret ? 1 : 0));
             }
         }
     }

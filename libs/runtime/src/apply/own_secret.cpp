@@ -24,10 +24,11 @@ api::Result<> check_own_secret(const std::vector<Json>& observed, const Need& na
     const std::string_view noted =
         (*secret)["metadata"]["annotations"][api::applied_hash_annotation].as_string();
     if (noted.empty() || noted == data_note(*secret)) return {};
-    return api::Error{.code = api::Errc::invalid,
-                      .message = "Secret " + to_string(name.key) +
-                                 " was changed since it was made for this TrainJob: undo that; or suspend the "
-                                 "TrainJob, delete the Secret, and resume: then all Pods get new keys"};
+    return api::Error{
+        .code = api::Errc::invalid,
+        .message = "Secret " + to_string(name.key) +
+                   " was changed since it was made for this TrainJob: undo that; or suspend the "
+                   "TrainJob, delete the Secret, and resume: then all Pods get new keys"};
 }
 
 }  // namespace runtime

@@ -253,8 +253,10 @@ TEST_CASE("keys and hosts are mounted where they are needed, and OpenSSH takes t
           tree("[{name: mpi-ssh-auth, mountPath: /home/mpi/.ssh}]"));
 }
 
-// A kubelet that still mounts the Secret of a former job of that name would hand an immutable one on for ever.
-TEST_CASE("the Secret is created from the given keys, once, with a note of them, and is not immutable", "[mpi]") {
+// A kubelet that still mounts the Secret of a former job of that name would hand an immutable one on for
+// ever.
+TEST_CASE("the Secret is created from the given keys, once, with a note of them, and is not immutable",
+          "[mpi]") {
     const Outcome built = build({});
     const runtime::BuiltObject& secret = built.objects.at("Secret");
     CHECK(secret.when == runtime::ApplyPolicy::once);
