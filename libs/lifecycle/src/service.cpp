@@ -76,8 +76,9 @@ Json labels_of_pods(std::string_view job_set, const Json& spec) {
         if (++looked_at > most_labels) break;
         if (name.size() > longest_name || value.as_string().size() > longest_value) continue;
         // JobSet sets its own label whatever the templates say.
-        const bool all_have_it = std::all_of(jobs.begin(), jobs.end(),
-                                             [&](const Json& job) { return labels_of(job)[name] == value; });
+        const bool all_have_it = std::all_of(
+            jobs.begin(), jobs.end(),
+            [&, &label = name, &text = value](const Json& job) { return labels_of(job)[label] == text; });
         if (all_have_it && name != api::job_set_name_label) common[name] = value;
     }
     return common;
