@@ -144,7 +144,7 @@ CHANGES = [
 # The same of what it creates. The certificates are created by an apply: test_account_objects.py.
 CREATIONS = [
     ("thief", obj("ConfigMap", "job-mpi-hostfile"), {"binaryData", "data", "immutable"}, {}),
-    ("thief", obj("Secret", "job-flux-curve", type="Opaque"), {"data", "immutable"}, {}),
+    ("thief", obj("Secret", "job-flux-curve", type="Opaque"), {"data"}, {}),
     ("thief", obj("JobSet", "job"), WORKLOAD, SUSPENDED),
     ("thief", obj("PodGroup", "job", spec={"minMember": 1}), WORKLOAD, GANG),
     ("thief", event(), {"action", "count", "eventTime", "firstTimestamp", "lastTimestamp", "message", "reason", "reportingInstance",
