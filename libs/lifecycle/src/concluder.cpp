@@ -142,7 +142,8 @@ void Concluder::operator()(const CleanUp& clean_up) {
     wait_for_ttl();
     conclusion_.jobs_status = jobs_status(observed_);
     follow_generation();
-    if (clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::wait)
+    const bool stops = clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::wait;
+    if (stops && end_of_stop(job_) > now_)
         conclusion_.requeue_after = sooner(conclusion_.requeue_after, end_of_stop(job_) - now_);
     if (clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove)
         report_end_of_job_set(clean_up.job_set);

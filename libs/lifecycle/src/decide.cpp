@@ -27,8 +27,9 @@ EndOfJobSet end_of_job_set(const Observed& observed, api::Time now) {
     // A second DELETE could change the propagation that the first one chose.
     if (!job_set || job_set->finished || job_set->meta.deletion) return EndOfJobSet::leave;
     // Kueue would resume one that is in its own queue.
-    if (now >= end_of_stop(*observed.job) || is_in_own_queue(*observed.job, job_set->queue))
-        return EndOfJobSet::remove;
+    if (is_in_own_queue(*observed.job, job_set->queue)) return EndOfJobSet::remove;
+    // Where a finalizer keeps it, a deletion stops nothing, and would keep JobSet from stopping the Pods.
+    if (now >= end_of_stop(*observed.job) && job_set->meta.finalizers.empty()) return EndOfJobSet::remove;
     if (!job_set->suspend) return EndOfJobSet::suspend;
     return job_set->any_active() ? EndOfJobSet::wait : EndOfJobSet::remove;
 }

@@ -93,13 +93,25 @@ TEST_CASE("once the Service of others is gone, the JobSet is touched so that Job
     CHECK(life.server.take_writes().empty());
 }
 
-TEST_CASE("a JobSet whose Service was never in the way is not touched") {
+TEST_CASE("a JobSet that has Jobs without its Service is touched once, whatever was in the way") {
     Serving life;
     life.begin();
     life.server.take_writes();
     life.after(30s);
     CHECK(life.reads == 1);
+    CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
+    CHECK(life.condition("Stalled").empty());
+    life.after(1h);
     CHECK(life.server.take_writes().empty());
+}
+
+TEST_CASE("a JobSet that JobSet has not looked at yet is not touched for its Service") {
+    Serving life;
+    life.after(0s);
+    life.server.take_writes();
+    life.after(30s);
+    const Writes writes = life.server.take_writes();
+    CHECK(std::find(writes.begin(), writes.end(), "PATCH " + job_set_path) == writes.end());
 }
 
 TEST_CASE("a Service of others that selects the Pods stalls nothing") {

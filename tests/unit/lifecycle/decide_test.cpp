@@ -180,6 +180,15 @@ TEST_CASE("an ended job stays ended whatever happens", "[decide]") {
          "clean up: wait for Pods", 89s},
         {"its Pods are not stopped for half a minute", failed_by_deadline, suspend_job_set,
          "clean up: delete JobSet", 90s},
+        {"a finalizer would keep its JobSet and its Pods, however late it is", failed_by_deadline,
+         [](Observed& o) { o.job_set->meta.finalizers = {"example.com/audit"}; }, "clean up: suspend JobSet",
+         1h},
+        {"a finalizer would keep its JobSet, and its Pods are being stopped", failed_by_deadline,
+         [](Observed& o) {
+             suspend_job_set(o);
+             o.job_set->meta.finalizers = {"example.com/audit"};
+         },
+         "clean up: wait for Pods", 1h},
         {"none of its Pods is active any more", failed_by_deadline,
          [](Observed& o) {
              suspend_job_set(o);

@@ -3,6 +3,8 @@
 #include <dtl/dtl.hpp>
 #include <sstream>
 
+#include "api/names.hpp"
+
 namespace cli {
 namespace {
 
@@ -38,6 +40,12 @@ Json masked(Json object) {
         if (!data->is_object()) *data = mask;
         if (data->is_object())
             for (auto& [key, value] : data->members()) value = mask;
+    }
+    // The note is a hash of the data.
+    Json* metadata = object.find("metadata");
+    if (Json* annotations = metadata ? metadata->find("annotations") : nullptr) {
+        annotations->erase(api::applied_hash_annotation);
+        if (annotations->empty()) metadata->erase("annotations");
     }
     return object;
 }

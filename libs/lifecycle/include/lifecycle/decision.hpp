@@ -93,7 +93,7 @@ struct Run {
 using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, Run>;
 
 /// Returns when the JobSet of a job that has ended is deleted even if it could not be suspended, or its Pods
-/// are still active: half a minute after the end. Without a JobSet controller, only the deletion stops them.
+/// are still active: half a minute after the end. Not one with a finalizer, which would keep it and its Pods.
 api::Time end_of_stop(const api::TrainJob& ended);
 
 /// Returns what this reconcile does: docs/design/lifecycle.md#the-order-of-decisions. The same input gives
