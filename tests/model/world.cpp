@@ -24,6 +24,15 @@ api::Error lost() { return {.code = api::Errc::unavailable, .message = "connecti
 
 std::string without_query(const std::string& target) { return target.substr(0, target.find('?')); }
 
+// Returns when the process last looked at a TrainJob. One look reads it and its JobSet at the same time, and
+// is as old as the older answer.
+api::Time last_look(const Knowledge& knowledge, const api::ObjectKey& job) {
+    constexpr std::chrono::seconds longest_look{2};
+    const api::Time train_job = knowledge.of(watched[0], job).read;
+    const api::Time job_set = knowledge.of(watched[1], job).read;
+    return job_set < train_job && train_job - job_set <= longest_look ? job_set : train_job;
+}
+
 }  // namespace
 
 struct World::Sent {
@@ -215,7 +224,7 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
     const Knowledge::Object known = process.knowledge().of(sent->name.resource, sent->name.key);
     sent->meant = {.uid = known.uid,
                    .version = known.version,
-                   .looked = process.knowledge().of(watched[0], train_job_of(api, sent->name)).read,
+                   .looked = last_look(process.knowledge(), train_job_of(api, sent->name)),
                    .at = time.wall_seconds()};
     for (const auto& [since, duration] : pauses_[process.number()])
         if (since >= sent->meant.looked)
