@@ -110,12 +110,6 @@ Json certificate_secret(const api::TrainJob& job, const CurveKeyPair& keys) {
     return with_data_note(std::move(secret));
 }
 
-Need keys_of(const api::TrainJob& job) {
-    return {.resource = api::resources::secrets,
-            .key = {.ns = job.meta.ns, .name = secret_name(job)},
-            .apply = ApplyPolicy::once};
-}
-
 constexpr api::RuleId admission_rules[] = {api::RuleId("flux")};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
@@ -141,7 +135,7 @@ public:
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
-        const Need keys = keys_of(job);
+        const Need keys = own_secret(job, secret_name(job));
         needs.objects.push_back(keys);
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = scripts_name(job)},
@@ -207,8 +201,8 @@ public:
         FieldErrors errors;
         const FluxSettings settings = settings_of(inputs, info, errors);
         if (!errors.empty()) return to_error(errors.front());
-        if (auto unchanged = check_own_secret(inputs.observed, keys_of(info.job)); !unchanged)
-            return unchanged;
+        const Need keys = own_secret(info.job, secret_name(info.job));
+        if (auto unchanged = check_own_secret(inputs.observed, keys); !unchanged) return unchanged;
         if (inputs.curve_key_pair)
             built.objects.push_back(
                 {certificate_secret(info.job, *inputs.curve_key_pair), ApplyPolicy::once});

@@ -167,12 +167,6 @@ Json key_secret(const api::TrainJob& job, const SshKeyPair& keys) {
     return with_data_note(std::move(secret));
 }
 
-Need keys_of(const api::TrainJob& job) {
-    return {.resource = api::resources::secrets,
-            .key = {.ns = job.meta.ns, .name = secret_name(job)},
-            .apply = ApplyPolicy::once};
-}
-
 Json host_file_map(const api::TrainJob& job, std::string lines) {
     Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
     map["metadata"]["name"] = host_file_name(job);
@@ -205,7 +199,7 @@ public:
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
-        const Need keys = keys_of(job);
+        const Need keys = own_secret(job, secret_name(job));
         needs.objects.push_back(keys);
         needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = host_file_name(job)},
@@ -264,8 +258,8 @@ public:
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
         auto lines = host_lines(info, *implementation_of(policy_of(inputs.runtime)));
         if (!lines) return lines.error();
-        if (auto unchanged = check_own_secret(inputs.observed, keys_of(info.job)); !unchanged)
-            return unchanged;
+        const Need keys = own_secret(info.job, secret_name(info.job));
+        if (auto unchanged = check_own_secret(inputs.observed, keys); !unchanged) return unchanged;
         if (inputs.ssh_key_pair)
             built.objects.push_back({key_secret(info.job, *inputs.ssh_key_pair), ApplyPolicy::once});
         built.objects.push_back({host_file_map(info.job, std::move(*lines)), ApplyPolicy::always});
