@@ -57,6 +57,12 @@ const Json& labels_of(const Json& replicated_job) {
     return replicated_job["template"]["spec"]["template"]["metadata"]["labels"];
 }
 
+// Returns whether a Service of another owner stood in the way of this JobSet's when it was looked at last.
+bool was_service_taken(const Observed& observed) {
+    const auto& watch = observed.retry_state.service;
+    return (watch && watch->stall) || stall_reason_of(*observed.job) == StallReason::service_taken;
+}
+
 std::string text_of(const ServiceWatch& watch, const api::JobSet& job_set) {
     const api::ObjectKey service = {job_set.meta.ns, job_set.service};
     if (watch.found == ServiceLook::absent)
@@ -106,11 +112,6 @@ bool wants_service(const Observed& observed, const Decision& decision, const Out
     if (!job_set || std::holds_alternative<ReadFailed>(outcome.result)) return false;
     const auto at = next_look(observed, *job_set, watch_of(observed, *job_set), now);
     return at && now >= *at;
-}
-
-bool was_service_taken(const Observed& observed) {
-    const auto& watch = observed.retry_state.service;
-    return (watch && watch->stall) || stall_reason_of(*observed.job) == StallReason::service_taken;
 }
 
 std::string describe_taken_service(const api::ObjectKey& service, bool is_shared) {

@@ -105,6 +105,20 @@ TEST_CASE("a JobSet that has Jobs without its Service is touched once, whatever 
     CHECK(life.server.take_writes().empty());
 }
 
+TEST_CASE("a touch that fails is tried again") {
+    Serving life;
+    life.begin();
+    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (!request.target.starts_with(job_set_path)) return std::nullopt;
+        return api::Error{.code = api::Errc::unavailable, .message = "timeout"};
+    };
+    life.after(30s);
+    CHECK(life.job_set()["metadata"]["annotations"]["trainer.kubeflow.org/service-missing"].is_null());
+    life.server.refuse = {};
+    life.after(15s);
+    CHECK(life.job_set()["metadata"]["annotations"]["trainer.kubeflow.org/service-missing"].is_string());
+}
+
 TEST_CASE("a JobSet that JobSet has not looked at yet is not touched for its Service") {
     Serving life;
     life.after(0s);

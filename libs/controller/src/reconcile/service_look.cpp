@@ -45,15 +45,14 @@ kube::Task<ServiceLook> look_at_service(kube::ApiServer& server, const View& vie
     const auto service = co_await kube::fetch(server, std::move(request), managed_fields);
     if (!service && service.error().code != api::Errc::not_found) co_return ServiceLook::unread;
     if (!service) {
-        // JobSet makes it before the Jobs. One of another owner may have been in its way until a moment ago,
-        // unseen by this process.
-        const bool lacks_it = lifecycle::was_service_taken(view.observed) || !job_set.replicated_jobs.empty();
-        if (!lacks_it) co_return ServiceLook::absent;
+        // JobSet makes it before the Jobs, unless one of another owner was in its way.
+        if (job_set.replicated_jobs.empty()) co_return ServiceLook::absent;
         kube::Request wakes = wake_job_set(job_set, api::format_time(now));
         const auto patched = co_await server.send(std::move(wakes));
-        // Another writer has changed the JobSet, which wakes JobSet as well.
         if (patched) written.job_set = kube::version_of(*patched);
-        co_return ServiceLook::absent;
+        // At a conflict another writer has changed the JobSet, which wakes JobSet as well.
+        const bool is_woken = patched || patched.error().code == api::Errc::conflict;
+        co_return is_woken ? ServiceLook::absent : ServiceLook::unread;
     }
     if (api::parse_meta(*service).controller_uid == job_set.meta.uid) co_return ServiceLook::usable;
     const auto selects = co_await selects_pods_of(server, job_set, *service);

@@ -21,7 +21,7 @@ struct Stall {
 
 /// What a look at the Service with the name of a JobSet's headless Service has found (service.hpp).
 enum class ServiceLook : std::uint8_t {
-    unread,  ///< nothing: it could not be read
+    unread,  ///< nothing: a request has failed
     absent,
     usable,  ///< it is the JobSet's, or selects its Pods
     taken    ///< it belongs to somebody else

@@ -28,9 +28,6 @@ bool will_take_name(const api::Json& service, std::string_view job_set, const ap
 /// process first sees it is looked at only if it is stalled.
 bool wants_service(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now);
 
-/// Returns whether a Service of another owner stood in the way of this JobSet's when it was looked at last.
-bool was_service_taken(const Observed& observed);
-
 /// Returns what to say of a Service that stands in the way of a JobSet's: it is named "Service default/job".
 /// `is_shared`: its name is that of a `network.subdomain`.
 std::string describe_taken_service(const api::ObjectKey& service, bool is_shared);
