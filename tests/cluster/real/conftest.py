@@ -12,6 +12,7 @@ from node.images import FRAMEWORKS, TRAINING
 from node.jobset import write_manifests
 from paths import ROOT
 from progress_deployment import GUIDE
+from train_jobs import pod_specs
 
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
 USED = ("plain", "torch-distributed", "jax-distributed", "xgboost-distributed", "deepspeed-distributed")
@@ -76,5 +77,14 @@ def runtimes(cluster, installed, admin):
             admin.create(once)
 
 
-def pod_specs(runtime):
-    return [job["template"]["spec"]["template"]["spec"] for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]]
+@pytest.fixture
+def plugin(cluster):
+    """Returns the output of `kubectl trainjob`."""
+    program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+
+    def run(*words):
+        ran = subprocess.run([program, *words], env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}, capture_output=True, text=True,
+                             check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+    return run

@@ -1,21 +1,12 @@
 """Training programs that really run: ten TrainJobs, from their creation to their end, side by side."""
 
-import os
-import pathlib
-import subprocess
-
 import pytest
 
 from rest import true_conditions, wait_for
+from train_jobs import train_job
 
 SECONDS = 240
 TORCHRUN = ["torchrun", "--redirects=1", "--tee=1", "/workspace/torch_train.py"]
-
-
-def train_job(name, runtime, command, nodes=1, trainer=None, **spec):
-    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": name}, "spec": {
-        "runtimeRef": {"name": runtime}, **spec,
-        "trainer": {"numNodes": nodes, "command": command, "resourcesPerNode": {"requests": {"cpu": "50m"}}, **(trainer or {})}}}
 
 
 JOBS = [
@@ -36,19 +27,6 @@ JOBS = [
 def jobs(runtimes, admin):
     for job in JOBS:
         admin.create(job)
-
-
-@pytest.fixture
-def plugin(cluster):
-    """Returns the output of `kubectl trainjob`."""
-    program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
-
-    def run(*words):
-        ran = subprocess.run([program, *words], env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}, capture_output=True, text=True,
-                             check=False)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
-    return run
 
 
 @pytest.fixture
@@ -106,7 +84,8 @@ def test_an_mpi_job_that_is_deleted_and_created_again_gets_keys_that_fit(runtime
     assert admin.list("pods", selector=nodes), "the nodes have no Pod of the deleted job, so nothing is shown"
     admin.create(train_job("again", "deepspeed-distributed", ["mpirun", "python3", "/workspace/mpi_sum.py"], 2))
     assert ended("again") == "Complete"
-    assert "rank 1 of 2" in plugin("logs", "again")
+    output = plugin("logs", "again")
+    assert "rank 1 of 2" in output, output
 
 
 def test_a_program_reports_its_progress_with_the_token_of_its_pod(ended, plugin):
