@@ -414,10 +414,11 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     bool said = resizes || stops;
     const auto& said_since = life->second.suspends;
     for (std::size_t i = 0; i < said_since.size(); ++i) {
-        const bool until_later = i + 1 == said_since.size() || said_since[i + 1].first >= meant_.looked;
+        const bool until_later = i + 1 == said_since.size() || said_since[i + 1].first >= meant_.shown;
         said = said || (said_since[i].second == suspends && said_since[i].first <= meant_.at && until_later);
     }
-    if (!has_looked())
+    // The answer to a write of the TrainJob shows it as well.
+    if (meant_.at - meant_.shown - meant_.stood_still > longest_reconcile)
         complain("JobSet " + text(key) + " was suspended or set going without a look at its TrainJob");
     if (unharmed && suspends && !resizes && !stops && !before.is_null() &&
         meant_.at > said_since.back().first + promptly)

@@ -22,6 +22,7 @@ public:
         std::string uid = {};
         std::string version = {};
         api::Time looked = {};                ///< time of its last live read of that TrainJob
+        api::Time shown = {};                 ///< time of the last answer with that TrainJob
         api::Time at = {};                    ///< time of sending
         std::chrono::seconds stood_still{0};  ///< how long its process was stopped between the two
     };

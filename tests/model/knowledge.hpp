@@ -21,7 +21,8 @@ public:
     struct Object {
         std::string uid = {};  ///< empty: it does not exist, as far as the process knows
         std::string version = {};
-        api::Time read = {};  ///< time of the last GET whose answer arrived
+        api::Time read = {};   ///< time of the last GET whose answer arrived
+        api::Time shown = {};  ///< time of the last answer with it, to a GET or to a write
     };
 
     void note(std::string_view resource, const Seen& seen) {
@@ -33,6 +34,10 @@ public:
     }
     void read(std::string_view resource, const api::ObjectKey& key, api::Time at) {
         objects_[{std::string(resource), key}].read = at;
+        show(resource, key, at);
+    }
+    void show(std::string_view resource, const api::ObjectKey& key, api::Time at) {
+        objects_[{std::string(resource), key}].shown = at;
     }
     Object of(std::string_view resource, const api::ObjectKey& key) const {
         const auto at = objects_.find({std::string(resource), key});

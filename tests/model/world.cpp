@@ -225,6 +225,7 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
     sent->meant = {.uid = known.uid,
                    .version = known.version,
                    .looked = last_look(process.knowledge(), train_job_of(api, sent->name)),
+                   .shown = process.knowledge().of(watched[0], train_job_of(api, sent->name)).shown,
                    .at = time.wall_seconds()};
     for (const auto& [since, duration] : pauses_[process.number()])
         if (since >= sent->meant.looked)
@@ -351,6 +352,8 @@ void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Respon
             for (const Seen& seen : sent->seen) knowledge.note(sent->name.resource, seen);
             if (sent->request.method == "GET")
                 knowledge.read(sent->name.resource, sent->name.key, sent->handled);
+            else if (result && sent->request.accept.empty())
+                knowledge.show(sent->name.resource, sent->name.key, sent->handled);
         }
         sent->answer(std::move(result));
     });

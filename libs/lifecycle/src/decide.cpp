@@ -167,6 +167,8 @@ Run run(const Observed& observed, api::Time now) {
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
 
 struct NeedsLive {
+    const Observed& observed;
+
     Live operator()(const Ignore&) const { return Live::nothing; }
     // The write carries the resourceVersion that the decision was based on. Whether its status may say that
     // no pods are active: see reports_no_active_pods().
@@ -187,10 +189,15 @@ struct NeedsLive {
             case JobSetAction::leave:
             case JobSetAction::update:
             case JobSetAction::wait_until_gone:
-                return all_if(run.suspend_job_set || run.verifies || run.resizes);
+                return all_if(suspends_unseen(run) || run.verifies || run.resizes);
         }
         return Live::all;
     }
+
+private:
+    // The API server has just answered with the TrainJob that says so, and the suspension carries the version
+    // of the JobSet: a look would show nothing else.
+    bool suspends_unseen(const Run& run) const { return run.suspend_job_set && !observed.job_is_answer; }
 };
 
 struct MayComeOfUnseenJobSet {
@@ -228,7 +235,7 @@ Live needs_live(const Decision& decision, const Observed& observed) {
     const bool writes = !std::holds_alternative<Ignore>(decision);
     if (writes && (observed.is_abridged || reports_no_active_pods(observed) || takes_back_restarts(observed)))
         return Live::all;
-    return std::visit(NeedsLive(), decision);
+    return std::visit(NeedsLive{observed}, decision);
 }
 
 bool may_come_of_unseen_job_set(const Outcome& outcome) {

@@ -112,6 +112,7 @@ bool ReconcileMachine::decides_again() {
     // The CRD of another release may have no field for the restarts; to store them again would not help.
     answer_->restarts = conclusion_.restarts;
     observed_.job = *std::exchange(answer_, std::nullopt);
+    observed_.job_is_answer = true;
     state_ = State::deciding;
     return true;
 }

@@ -115,6 +115,38 @@ TEST_CASE("a job is resumed with one look at each of its objects, and no older J
     }
 }
 
+TEST_CASE("a suspension needs no read, and carries the version of the JobSet", "[reconcile]") {
+    Life life;
+    life.reconcile();
+    life.server.show(life.cache);
+    life.frozen = true;
+    life.server.edit(train_jobs, key, [](Json& job) { job["spec"]["suspend"] = true; });
+    std::vector<std::string> reads;
+    life.server.refuse_read = [&](const kube::Request& request) {
+        reads.push_back(request.target);
+        return std::optional<api::Error>();
+    };
+    life.server.take_writes();
+    SECTION("the caches show the latest JobSet") {
+        life.frozen = false;
+        CHECK_FALSE(life.reconcile().error);
+        CHECK(reads.empty());
+        CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
+    }
+    SECTION("it has changed since") {
+        life.frozen = false;
+        life.server.show(life.cache);
+        life.frozen = true;
+        life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["other"] = "yes"; });
+        CHECK_FALSE(life.reconcile().error);
+        CHECK(reads == std::vector<std::string>{job_path, runtime_path, job_set_path});
+        CHECK(life.server.take_writes() ==
+              Writes{"PATCH " + status_path, "PATCH " + job_set_path, "PATCH " + job_set_path});
+        CHECK(life.job_set()["spec"]["other"] == Json("yes"));
+    }
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+}
+
 // What the caches show is from before the JobSet came.
 struct Unseen : Life {
     std::vector<std::string> reads = {};

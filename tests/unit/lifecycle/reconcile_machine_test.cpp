@@ -42,6 +42,20 @@ struct AReconcile {
         const auto action = machine.next(now, is_certain);
         return action ? std::visit(Name(), *action) : "end";
     }
+    /// Carries out a decision of which only the status is written, and returns the TrainJob with that.
+    api::TrainJob store_transition() {
+        CHECK(next() == "act: store transition");
+        act();
+        api::TrainJob stored = *observed.job;
+        const auto action = machine.next(now, is_certain);
+        const auto* write = action ? std::get_if<Machine::WriteStatus>(&*action) : nullptr;
+        REQUIRE(write);
+        stored.conditions = write->conclusion.conditions;
+        stored.jobs_status = write->conclusion.jobs_status;
+        stored.start_time = write->conclusion.start_time;
+        machine.stored(stored);
+        return stored;
+    }
     void look(Observed live) { machine.looked(std::move(live), std::nullopt); }
     void act(Outcome outcome = {}, bool wants_live_view = false) {
         machine.acted(std::move(outcome), wants_live_view);
@@ -136,6 +150,30 @@ TEST_CASE("a stored transition is decided on again, as the API server has stored
     run.machine.stored(std::nullopt);
     CHECK(run.next() == "report:  (JobSet written)");
     CHECK(run.next() == "end");
+}
+
+TEST_CASE("a suspension needs no look at a TrainJob that the API server has just answered with",
+          "[machine]") {
+    Observed stops = running();
+    stops.job->suspend = true;
+    AReconcile run{stops};
+    const api::TrainJob stored = run.store_transition();
+    CHECK(run.next() == "report: Normal Suspended");
+    CHECK(run.next() == "act: run: suspend, leave");
+
+    SECTION("it is written") {
+        run.act();
+        CHECK(run.next() == "report: ");
+        CHECK(run.next() == "end");
+    }
+    SECTION("the JobSet has changed since the caches saw it") {
+        run.act({}, true);
+        CHECK(run.next() == "look: all");
+        Observed live = stops;
+        live.job = stored;
+        run.look(live);
+        CHECK(run.next() == "act: run: suspend, leave");
+    }
 }
 
 TEST_CASE("a status that is not stored ends the reconcile without its events", "[machine]") {

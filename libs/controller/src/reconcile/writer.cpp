@@ -116,6 +116,13 @@ kube::Task<Outcome> write_job_set(JobSetWriter& job_set, JobSetAction action, co
     return action == JobSetAction::create ? job_set.create(built, found) : job_set.change(built, found);
 }
 
+// Returns whether the JobSet could not be suspended because it has changed, or is gone.
+bool has_missed_job_set(const Outcome& outcome) {
+    const auto* failed = std::get_if<WriteFailed>(&outcome.result);
+    return failed && failed->write == lifecycle::Write::suspend &&
+           (failed->error.code == api::Errc::conflict || failed->error.code == api::Errc::not_found);
+}
+
 bool has_same_size(const runtime::Built& one, const runtime::Built& other) {
     const auto template_of = [](const runtime::Built& built) {
         return runtime::fixed_part(built.objects.back().object["spec"]);
@@ -129,9 +136,9 @@ kube::Task<Outcome> Writer::act(const lifecycle::Decision& decision) {
     Outcome outcome = co_await carry_out(decision);
     if (view_.live == lifecycle::Live::job_and_runtime && lifecycle::may_come_of_unseen_job_set(outcome))
         wants_live_view_ = true;
-    // The caches may not show the runtime from which a lost snapshot can be made anew.
+    // The caches may not show the runtime from which a lost snapshot can be made anew, or the latest JobSet.
     if (view_.live == lifecycle::Live::nothing &&
-        std::holds_alternative<lifecycle::BuildFailed>(outcome.result))
+        (std::holds_alternative<lifecycle::BuildFailed>(outcome.result) || has_missed_job_set(outcome)))
         wants_live_view_ = true;
     co_return outcome;
 }

@@ -102,7 +102,8 @@ struct Observed {
     ProgressWatch progress_watch = ProgressWatch::off;
     /// The Lease as this reconcile has read it, where wants_availability(). Empty: not read.
     std::optional<Availability> availability = {};
-    bool is_live = false;  ///< TrainJob and JobSet were read from the API server in this reconcile
+    bool is_live = false;        ///< TrainJob and JobSet were read from the API server in this reconcile
+    bool job_is_answer = false;  ///< `job` is the API server's answer to a write of this reconcile
     /// The time is not known well enough for what cannot be undone: no deadline and no TTL ends anything.
     bool clock_is_uncertain = false;
 };
