@@ -31,6 +31,9 @@ private:
     bool planned_ = false;
 };
 
+/// Returns whether a Job or a JobSet has completed or failed.
+bool is_finished(const api::Json& object);
+
 /// JobSet 0.12 and the Job controller, as far as a TrainJob depends on them: a Service, unless there is one
 /// of that name; volume claims; Jobs that depend on others, follow `suspend`, are created again after a
 /// deletion, merge mutable fields when they are resumed, and run as long as a label of their pods says;
@@ -60,6 +63,7 @@ private:
     void count(const api::ObjectKey& job_set);
     void handle_failure(const api::Json& job_set, const api::Json& job, api::Json& status);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void end_pods(const api::ObjectKey& key, const std::string& uid);
     void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);
 
     ApiModel& api_;

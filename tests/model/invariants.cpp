@@ -135,6 +135,7 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
         (before.is_null() || !api::parse_job_set(before).any_active()))
         active_since_[api::parse_meta(after).uid] = time_.wall_seconds();
     if (kind.kind == "JobSet" && !after.is_null()) note_start(before, after);
+    if (kind.kind == "Job" && !after.is_null()) note_pods(after);
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
         finished_since_.try_emplace(api::parse_meta(after).uid, time_.wall_seconds());
     if (!by_reconciler) edited_[{std::string(kind.resource), key}] = time_.now();
@@ -420,6 +421,7 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     // The answer to a write of the TrainJob shows it as well.
     if (meant_.at - meant_.shown - meant_.stood_still > longest_reconcile)
         complain("JobSet " + text(key) + " was suspended or set going without a look at its TrainJob");
+    if (!before.is_null() && !suspends) check_resume(key, before);
     if (unharmed && suspends && !resizes && !stops && !before.is_null() &&
         meant_.at > said_since.back().first + promptly)
         complain("JobSet " + text(key) + " was suspended long after its TrainJob");
@@ -433,6 +435,28 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     if (!job->meta.deletion && !(tenant_replaces_snapshots && !unharmed) &&
         !api_.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}))
         complain("JobSet " + text(key) + " was created without a snapshot");
+}
+
+void Invariants::note_pods(const Json& job) {
+    const std::string uid = api::parse_meta(job).uid;
+    const Json& status = job["status"];
+    if (status["active"].int_or(0) + status["terminating"].int_or(0) == 0)
+        busy_since_.erase(uid);
+    else
+        busy_since_.try_emplace(uid, time_.wall_seconds());
+}
+
+// Two Pods of one rank would write to one checkpoint.
+void Invariants::check_resume(const api::ObjectKey& key, const Json& job_set) {
+    // Job, JobSet and Jobs are read at the same time, and answered one after the other.
+    constexpr std::chrono::seconds longest_look{3};
+    for (const auto& [name, job] : api_.all("jobs.batch")) {
+        const api::ObjectMeta meta = api::parse_meta(job.object);
+        if (meta.controller_uid != api::parse_meta(job_set).uid) continue;
+        const auto busy = busy_since_.find(meta.uid);
+        if (busy != busy_since_.end() && busy->second + longest_look < meant_.looked)
+            complain("JobSet " + text(key) + " was resumed while Pods of before still ended");
+    }
 }
 
 void Invariants::check_owned(const Kind& kind, const api::ObjectKey& key, const Json& before,

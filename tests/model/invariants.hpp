@@ -103,6 +103,8 @@ private:
     void check_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     bool runs_with_former_size(const api::Json& job_set) const;
     void check_suspension(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void note_pods(const api::Json& job);
+    void check_resume(const api::ObjectKey& key, const api::Json& job_set);
     void check_runtime(const api::Json& before, const api::Json& after);
     void check_event(const api::Json& event);
     std::optional<api::TrainJob> train_job_of(const std::string& uid) const;
@@ -123,10 +125,11 @@ private:
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
     std::map<std::pair<std::string, api::ObjectKey>, kube::SteadyTime> edited_;  // by other writers
     std::map<std::string, api::Time> active_since_;                              // by the JobSet's UID
-    std::map<std::string, api::Time> finished_since_;                            // by the JobSet's UID
-    std::map<std::string, api::Time> has_jobs_since_;                            // by the JobSet's UID
-    std::map<std::string, api::Time> has_pods_since_;                            // by the JobSet's UID
-    std::set<std::string> job_sets_that_ran_;                                    // their UIDs
+    std::map<std::string, api::Time> busy_since_;      // Jobs with active or terminating Pods, by UID
+    std::map<std::string, api::Time> finished_since_;  // by the JobSet's UID
+    std::map<std::string, api::Time> has_jobs_since_;  // by the JobSet's UID
+    std::map<std::string, api::Time> has_pods_since_;  // by the JobSet's UID
+    std::set<std::string> job_sets_that_ran_;          // their UIDs
     std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs
     std::map<std::string, int> removed_job_sets_;                    // the reconciler that deleted it, by UID
     std::map<int, std::optional<api::ObjectKey>> just_seen_absent_;  // a missing JobSet, by the last answer

@@ -2,6 +2,7 @@
 // one must never lose.
 #include "api/job_set.hpp"
 #include "api/names.hpp"
+#include "environment.hpp"
 #include "invariants.hpp"
 #include "lifecycle/observed.hpp"
 
@@ -120,7 +121,7 @@ void Invariants::check_job(const api::ObjectKey& key, const Json& before, const 
         complain(name + " was deleted while it ran");
     if (!job_set->object["spec"]["suspend"].bool_or(false))
         complain(name + " of a running JobSet was deleted");
-    if (before["status"].contains("conditions")) complain("the finished " + name + " was deleted");
+    if (is_finished(before)) complain("the finished " + name + " was deleted");
     if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
 }
 

@@ -26,14 +26,6 @@ Json condition(const char* type, const char* reason, const char* message, api::T
                          {"lastTransitionTime", api::format_time(now)}});
 }
 
-bool is_finished(const Json& object) {
-    for (const Json& condition : object["status"]["conditions"].items())
-        for (const char* end : {"Complete", "Completed", "Failed"})
-            if (condition["status"].as_string() == "True" && condition["type"].as_string() == end)
-                return true;
-    return false;
-}
-
 bool is_of_this_attempt(const Json& job_set, const Json& job) {
     return job["metadata"]["labels"][attempt_label].as_string() ==
            std::to_string(job_set["status"]["restarts"].int_or(0));
@@ -117,6 +109,14 @@ kube::Request as_controller(kube::Request request) {
 }
 
 }  // namespace
+
+bool is_finished(const Json& object) {
+    for (const Json& condition : object["status"]["conditions"].items())
+        for (const char* end : {"Complete", "Completed", "Failed"})
+            if (condition["status"].as_string() == "True" && condition["type"].as_string() == end)
+                return true;
+    return false;
+}
 
 void JobSetController::changed(const Kind& kind, const api::ObjectKey& key, const Json& before,
                                const Json& after) {
@@ -350,10 +350,7 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspended) return;
     const std::string uid(after["metadata"]["uid"].as_string());
     if (suspended) {
-        if (!before.is_null())
-            time_.after(grace, [this, key, uid] {
-                set_job_status(key, uid, Json::object({{"active", 0}, {"ready", 0}}));
-            });
+        if (!before.is_null()) time_.after(lag_(), [this, key, uid] { end_pods(key, uid); });
         return;
     }
     const Json& labels = after["spec"]["template"]["metadata"]["labels"];
@@ -364,7 +361,11 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     const bool fails = outcome == "failed" || evicts || (outcome == "failed-once" && is_first);
     const std::int64_t generation = after["metadata"]["generation"].int_or(0);
     time_.after(lag_(), [this, key, uid] {
-        set_job_status(key, uid, Json::object({{"active", 1}, {"ready", 1}}));
+        const Stored* job = api_.find("jobs.batch", key);
+        if (!job || job->object["spec"]["suspend"].bool_or(false)) return;
+        Json status = Json::object({{"active", 1}, {"ready", 1}, {"conditions", Json::array()}});
+        status["startTime"] = api::format_time(time_.wall_seconds());
+        set_job_status(key, uid, std::move(status));
     });
     if (text == "never") return;
     const std::chrono::seconds run(text.empty() ? 5 : std::stoi(std::string(text)));
@@ -381,11 +382,28 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     });
 }
 
+// Pods that are told to end are not active any more, and go on for their grace period.
+void JobSetController::end_pods(const api::ObjectKey& key, const std::string& uid) {
+    const Stored* job = api_.find("jobs.batch", key);
+    if (!job || !job->object["spec"]["suspend"].bool_or(false)) return;
+    const Json before = job->object["status"];
+    const std::int64_t ending = before["active"].int_or(0);
+    Json status = Json::object({{"active", 0}, {"ready", 0}});
+    status["terminating"] = before["terminating"].int_or(0) + ending;
+    status["conditions"] = Json::array({condition("Suspended", "JobSuspended", "", time_.wall_seconds())});
+    set_job_status(key, uid, std::move(status));
+    if (ending == 0) return;
+    time_.after(grace, [this, key, uid, ending] {
+        const Stored* now = api_.find("jobs.batch", key);
+        if (!now) return;
+        const std::int64_t left = now->object["status"]["terminating"].int_or(0) - ending;
+        set_job_status(key, uid, Json::object({{"terminating", left}}));
+    });
+}
+
 void JobSetController::set_job_status(const api::ObjectKey& key, const std::string& uid, Json status) {
     const Stored* job = api_.find("jobs.batch", key);
     if (!job || job->object["metadata"]["uid"].as_string() != uid || is_finished(job->object)) return;
-    const bool starts = status["active"].int_or(0) > 0;
-    if (starts == job->object["spec"]["suspend"].bool_or(false) && !status.contains("conditions")) return;
     Json patch;
     patch["status"] = std::move(status);
     api_.handle(as_controller(kube::merge_patch_status(jobs, key, std::move(patch), kube::Unconditional())));

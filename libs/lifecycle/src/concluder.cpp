@@ -7,6 +7,7 @@
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/restarts.hpp"
 #include "lifecycle/run_policy.hpp"
+#include "lifecycle/stopping.hpp"
 #include "lifecycle/ttl.hpp"
 #include "reports.hpp"
 #include "retry_state.hpp"
@@ -317,6 +318,11 @@ void Concluder::done(const Run& run) {
     if (run.job_set == JobSetAction::refuse) return taken({name_of("JobSet", job_), observed_.is_leftover});
     if (run.build && run.job_set == JobSetAction::wait_until_gone)
         conclusion_.events.push_back(normal_event(event_reason::waiting_for_deletion, job_set_being_deleted));
+    if (run.build && run.job_set == JobSetAction::wait_until_stopped) {
+        conclusion_.events.push_back(normal_event(event_reason::waiting_for_pods, stops_first(job_)));
+        conclusion_.requeue_after =
+            sooner(conclusion_.requeue_after, next_look_at_stopping(start_of_run(observed_), now_));
+    }
     for (const std::string& object : outcome_.lost)
         conclusion_.events.push_back(warning_event(
             event_reason::keys_lost,

@@ -120,7 +120,9 @@ JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
         const bool waits = suspend_first || !job_set->suspend || job_set->any_active();
         return waits ? JobSetAction::leave : JobSetAction::update;
     }
-    return job_set->suspend && !is_left_to_queue(observed) ? JobSetAction::resume : JobSetAction::leave;
+    if (!job_set->suspend || is_left_to_queue(observed)) return JobSetAction::leave;
+    const bool stops = observed.stopping && observed.stopping->jobs > 0;
+    return stops ? JobSetAction::wait_until_stopped : JobSetAction::resume;
 }
 
 // Returns whether the JobSet disappeared while its Pods worked. If the status shows no Pod since the job was
@@ -185,6 +187,7 @@ struct NeedsLive {
             case JobSetAction::create:
                 return run.runtime == RuntimeSource::live ? Live::job_and_runtime : Live::all;
             case JobSetAction::resume:
+            case JobSetAction::wait_until_stopped:
             case JobSetAction::refuse: return Live::all;
             case JobSetAction::leave:
             case JobSetAction::update:
@@ -236,6 +239,14 @@ Live needs_live(const Decision& decision, const Observed& observed) {
     if (writes && (observed.is_abridged || reports_no_active_pods(observed) || takes_back_restarts(observed)))
         return Live::all;
     return std::visit(NeedsLive{observed}, decision);
+}
+
+LookFor look_for(const Decision& decision) {
+    const auto* run = std::get_if<Run>(&decision);
+    if (!run) return LookFor::decision;
+    if (run->job_set == JobSetAction::resume) return LookFor::resume;
+    const bool changes = run->job_set == JobSetAction::update || run->verifies || run->resizes;
+    return changes ? LookFor::change : LookFor::decision;
 }
 
 bool may_come_of_unseen_job_set(const Outcome& outcome) {

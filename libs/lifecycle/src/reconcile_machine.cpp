@@ -19,12 +19,6 @@ std::optional<api::Error> error_of(const Outcome& outcome) {
     return std::nullopt;
 }
 
-bool may_change_job_set(const Decision& decision) {
-    const auto* run = std::get_if<Run>(&decision);
-    return run && (run->job_set == JobSetAction::update || run->job_set == JobSetAction::resume ||
-                   run->verifies || run->resizes);
-}
-
 // Keeps a TrainJob that has expired by the caches alone. The caches may never have had the runtime that keeps
 // it, and then do not show its deletion, so it is requeued.
 void hold(const api::TrainJob& job, Reconciled& result) {
@@ -76,13 +70,14 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::decide_next(api::Time 
     expires_by_caches_ = expires_by_caches_ || (expires() && live_ == Live::nothing);
     const bool is_late = exceeds_progress_deadline(observed_, now);
     const Live needed = is_late ? Live::all : needs_live(decision_, observed_);
-    if (needed > live_) return look(needed);
+    const bool knows_jobs = look_for(decision_) != LookFor::resume || observed_.stopping;
+    if (needed > live_ || !knows_jobs) return look(needed);
     return Act{decision_};
 }
 
 std::optional<ReconcileMachine::Action> ReconcileMachine::look(Live what) {
     looks_for_ = what;
-    return Look{what, may_change_job_set(decision_)};
+    return Look{what, look_for(decision_)};
 }
 
 std::optional<ReconcileMachine::Action> ReconcileMachine::conclude_next(api::Time now) {

@@ -7,6 +7,7 @@
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
+#include "lifecycle/stopping.hpp"
 #include "reports.hpp"
 #include "retry_state.hpp"
 #include "service_watch.hpp"
@@ -128,6 +129,10 @@ Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, 
     if (run.job_set == JobSetAction::wait_until_gone)
         return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
                                .message = std::string(job_set_being_deleted),
+                               .lasts = wait_lasts}};
+    if (run.job_set == JobSetAction::wait_until_stopped)
+        return {.cause = Cause{.reason = api::reason::waiting_for_pods,
+                               .message = describe(*observed.stopping),
                                .lasts = wait_lasts}};
     // A new JobSet may cause no watch event, so its timer starts with this write.
     if (run.job_set == JobSetAction::create && outcome.job_set_written && !observed.job->suspend) {

@@ -328,6 +328,7 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
         {"creating it again", Run{.job_set = JobSetAction::create, .runtime = RuntimeSource::snapshot},
          Live::all},
         {"resuming", Run{.job_set = JobSetAction::resume}, Live::all},
+        {"waiting for Pods of before", Run{.job_set = JobSetAction::wait_until_stopped}, Live::all},
         {"refusing", Run{.job_set = JobSetAction::refuse}, Live::all},
         {"updating what is suspended", Run{.job_set = JobSetAction::update}, Live::nothing},
         {"waiting", Run{.job_set = JobSetAction::wait_until_gone}, Live::nothing},

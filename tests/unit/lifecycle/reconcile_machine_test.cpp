@@ -12,12 +12,16 @@ std::string depth(Live what) {
     return what == Live::all ? "all" : what == Live::job_and_runtime ? "job and runtime" : "nothing";
 }
 
+std::string purpose(LookFor reason) {
+    return reason == LookFor::resume ? ", for a resume" : reason == LookFor::change ? ", for a change" : "";
+}
+
 struct Name {
     std::string operator()(const Machine::LookAtLease&) const { return "look at the Lease"; }
     std::string operator()(const Machine::Act& act) const { return "act: " + text(act.decision); }
     std::string operator()(const Machine::LookAtWarnings&) const { return "look at the Warnings"; }
     std::string operator()(const Machine::Look& look) const {
-        return "look: " + depth(look.what) + (look.for_change ? ", for a change" : "");
+        return "look: " + depth(look.what) + purpose(look.reason);
     }
     std::string operator()(const Machine::LookAtService&) const { return "look at the Service"; }
     std::string operator()(const Machine::WriteStatus& write) const {
@@ -139,10 +143,11 @@ TEST_CASE("a stored transition is decided on again, as the API server has stored
     stored.meta.resource_version = "101";
     run.machine.stored(stored);
     CHECK(run.next() == "report: Normal Resumed");
-    CHECK(run.next() == "look: all, for a change");
+    CHECK(run.next() == "look: all, for a resume");
     CHECK(run.observed.job->meta.resource_version == "101");
     Observed live = resumed;
     live.job = stored;
+    live.stopping.emplace();
     run.look(live);
     CHECK(run.next() == "act: run: resume");
     run.act(written());
@@ -174,6 +179,30 @@ TEST_CASE("a suspension needs no look at a TrainJob that the API server has just
         run.look(live);
         CHECK(run.next() == "act: run: suspend, leave");
     }
+}
+
+TEST_CASE("a job is resumed once the Pods of before have ended", "[machine]") {
+    Observed resumed = suspended();
+    resumed.job->suspend = false;
+    AReconcile before{resumed};
+    resumed.job = before.store_transition();
+    AReconcile run{resumed};
+    CHECK(run.next() == "look: all, for a resume");
+    Observed stops = resumed;
+    stops.stopping = Stopping{.jobs = 1, .pods = 2, .first = "Job default/job-node-0"};
+    run.look(stops);
+    CHECK(run.next() == "act: run: wait until stopped");
+    run.act();
+    CHECK(run.next() == "report: Normal WaitingForPods");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().requeue_after == 1s);
+    CHECK_FALSE(run.machine.result().error);
+
+    AReconcile later{resumed};
+    later.next();
+    stops.stopping.emplace();
+    later.look(stops);
+    CHECK(later.next() == "act: run: resume");
 }
 
 TEST_CASE("a status that is not stored ends the reconcile without its events", "[machine]") {

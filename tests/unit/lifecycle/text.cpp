@@ -10,6 +10,7 @@ std::string step_text(JobSetAction step) {
         case JobSetAction::create: return "create";
         case JobSetAction::update: return "update";
         case JobSetAction::resume: return "resume";
+        case JobSetAction::wait_until_stopped: return "wait until stopped";
         case JobSetAction::refuse: return "refuse";
     }
     return "?";

@@ -30,13 +30,6 @@ bool is_in_own_queue(const api::TrainJob& job, const Json& job_set) {
     return lifecycle::is_in_own_queue(job, job_set["metadata"]["labels"][api::queue_label].as_string());
 }
 
-// Lists the Jobs with the label of the JobSet's name.
-kube::Request list_jobs(const api::ObjectKey& job_set) {
-    const std::string selector = std::string(api::job_set_name_label).append("=").append(job_set.name);
-    return {.target = kube::path(kube::resources::jobs, {job_set.ns, ""}) +
-                      "?labelSelector=" + kube::percent_encode(selector)};
-}
-
 // Returns whether the JobSet stays in place, and may be written.
 bool leaves_it(const JobSetPlan& plan) {
     using Step = JobSetPlan::Step;

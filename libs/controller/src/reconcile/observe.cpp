@@ -7,6 +7,7 @@
 #include "cache/owner.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/run_policy.hpp"
+#include "lifecycle/stopping.hpp"
 #include "lifecycle/ttl.hpp"
 #include "net/tls/digest.hpp"
 #include "reconcile/runtime_snapshot.hpp"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr std::string_view path_of_templates[] = {"spec", "replicatedJobs", "[]", "template"};
 constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_templates};
+constexpr std::string_view managed_fields_of_jobs[] = {"items", "[]", "metadata", "managedFields"};
+constexpr std::string_view templates_of_jobs[] = {"items", "[]", "spec", "template"};
+constexpr api::JsonPath rest_of_jobs[] = {managed_fields_of_jobs, templates_of_jobs};
 
 // Only a supported runtimeRef counts. With another kind, the runtime has the name by chance.
 void note_live_policy(View& view) {
@@ -37,6 +41,12 @@ std::string runtime_digest(const api::Json& runtime) {
 
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
     return {train_job.ns, runtime::snapshot_name(train_job.name)};
+}
+
+kube::Request list_jobs(const api::ObjectKey& job_set) {
+    const std::string selector = std::string(api::job_set_name_label).append("=").append(job_set.name);
+    return {.target = kube::path(kube::resources::jobs, {job_set.ns, ""}) +
+                      "?labelSelector=" + kube::percent_encode(selector)};
 }
 
 View cached_view(const Cache& cache, const api::ObjectKey& key) {
@@ -115,23 +125,32 @@ kube::Async<CoalescedReads::Tree> read_runtime(kube::ApiServer& server, Coalesce
 }
 
 kube::Async<std::optional<api::Json>> read_job_set(kube::ApiServer& server, api::ObjectKey key,
-                                                   lifecycle::Live what, bool for_change) {
+                                                   lifecycle::Live what, lifecycle::LookFor reason) {
     if (what != lifecycle::Live::all) co_return std::nullopt;
-    const api::JsonPaths omit = for_change ? api::JsonPaths() : api::JsonPaths(rest_of_job_set);
+    const bool whole = reason >= lifecycle::LookFor::change;
+    const api::JsonPaths omit = whole ? api::JsonPaths() : api::JsonPaths(rest_of_job_set);
     co_return co_await read(server, kube::resources::job_sets, std::move(key), omit);
+}
+
+// Returns the list of its Jobs; null if nothing depends on them.
+kube::Async<api::Json> read_jobs(kube::ApiServer& server, api::ObjectKey job_set, lifecycle::Live what,
+                                 lifecycle::LookFor reason) {
+    if (what != lifecycle::Live::all || reason < lifecycle::LookFor::resume) co_return api::Json();
+    kube::Request request = list_jobs(job_set);
+    co_return co_await kube::fetch(server, std::move(request), rest_of_jobs);
 }
 
 }  // namespace
 
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, const api::TrainJob& seen,
-                            lifecycle::Live what, api::Time now, bool for_change) {
+                            lifecycle::Live what, api::Time now, lifecycle::LookFor reason) {
     using namespace boost::asio::experimental::awaitable_operators;
     const api::ObjectKey key = seen.meta.key();
     View view;
     view.live = what;
-    auto [job, runtime, job_set] =
-        co_await (read(server, kube::resources::train_jobs, key, managed_fields) &&
-                  read_runtime(server, reads, seen) && read_job_set(server, key, what, for_change));
+    auto [job, runtime, job_set, jobs] = co_await (
+        read(server, kube::resources::train_jobs, key, managed_fields) && read_runtime(server, reads, seen) &&
+        read_job_set(server, key, what, reason) && read_jobs(server, key, what, reason));
     if (!job) co_return job.error();
     if (!*job) co_return view;
     view.observed.job = api::parse_train_job(std::move(**job));
@@ -154,11 +173,17 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
     }
     if (what == lifecycle::Live::all) {
         if (!job_set) co_return job_set.error();
+        if (!jobs) co_return jobs.error();
         view.observed.is_live = true;
+        if (reason == lifecycle::LookFor::resume) view.observed.stopping.emplace();
         if (*job_set) {
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);
-            if (for_change) view.job_set = std::make_shared<const api::Json>(std::move(**job_set));
+            if (reason == lifecycle::LookFor::resume)
+                view.observed.stopping =
+                    lifecycle::stopping(*view.observed.job_set, (*jobs)["items"].items());
+            if (reason >= lifecycle::LookFor::change)
+                view.job_set = std::make_shared<const api::Json>(std::move(**job_set));
         } else if (lifecycle::had_job_set(*view.observed.job) &&
                    !api::terminal_condition(*view.observed.job)) {
             // Since the TrainJob was read, another reconciler may have stored the restarts of that JobSet, or

@@ -89,7 +89,7 @@ private:
 
     kube::Task<> carry_out(const ReconcileMachine::Look& look) {
         auto live = co_await live_view(server_, own_.reads_, *view_.observed.job, look.what,
-                                       server_.time().now, look.for_change);
+                                       server_.time().now, look.reason);
         if (!live) co_return machine_->look_failed(live.error());
         auto policy_unread = co_await look_up_policy(server_, *live);
         // The machine still has the earlier observation in view_.observed, until looked() replaces it.

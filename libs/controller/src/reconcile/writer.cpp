@@ -259,7 +259,8 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
                 server_, built, found, made_here ? Beside::own_job_set : Beside::other_job_set, pods);
             if (made_here && !job().suspend) outcome.lost = lost_objects(built, found);
             break;
-        case JobSetAction::wait_until_gone: break;
+        case JobSetAction::wait_until_gone:
+        case JobSetAction::wait_until_stopped: break;
         case JobSetAction::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
         case JobSetAction::create:
         case JobSetAction::update:
@@ -290,7 +291,7 @@ kube::Task<Outcome> Writer::go_on_without_build(JobSetAction step, const StepFai
 // Returns whether to build and write. While the JobSet is left alone, only a policy of the runtime that makes
 // other objects needs that. Without a runtime there is no build: a failed one must not harm a running job.
 bool Writer::has_something_to_write(JobSetAction step) const {
-    if (step == JobSetAction::wait_until_gone) return false;
+    if (step == JobSetAction::wait_until_gone || step == JobSetAction::wait_until_stopped) return false;
     if (step != JobSetAction::leave) return true;
     return view_.runtime && keeps_objects(runtime::needs(job(), *view_.runtime, {}, build_context_.pipeline));
 }

@@ -54,13 +54,14 @@ struct Expire {
 
 /// What a Run does with the JobSet.
 enum class JobSetAction {
-    leave,            ///< it runs, is being suspended, its pods still end, or it is_left_to_queue(): no
-                      ///< apply; the other objects are built for its number of nodes
-    wait_until_gone,  ///< it is being deleted; once it is gone it is built again
-    create,           ///< there is none: an apply that only creates
-    update,           ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
-    resume,           ///< as `update`; the built object says `suspend: false`
-    refuse            ///< it has another owner: nothing is built
+    leave,               ///< it runs, is being suspended, its pods still end, or it is_left_to_queue(): no
+                         ///< apply; the other objects are built for its number of nodes
+    wait_until_gone,     ///< it is being deleted; once it is gone it is built again
+    create,              ///< there is none: an apply that only creates
+    update,              ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
+    resume,              ///< as `update`; the built object says `suspend: false`
+    wait_until_stopped,  ///< to be resumed, but Pods of before its suspension still end: nothing is written
+    refuse               ///< it has another owner: nothing is built
 };
 
 /// The job lives.
@@ -109,6 +110,13 @@ enum class Live {
     all               ///< the JobSet as well
 };
 
+/// What a look is for. Each value includes those before it.
+enum class LookFor {
+    decision,
+    change,  ///< the JobSet is read as a whole
+    resume   ///< its Jobs are read: Observed::stopping
+};
+
 /// Returns what to read from the API server before acting, and to decide on again, since the decision does
 /// something that cannot be undone. The runtime decides about the TTL and about what is built; when it cannot
 /// be read, everything else goes on without it. The JobSet is not read before the first one is created: that
@@ -116,6 +124,9 @@ enum class Live {
 /// object exists, and nothing can come between a read and the write. `observed`: what the decision was based
 /// on; see reports_no_active_pods().
 Live needs_live(const Decision& decision, const Observed& observed);
+
+/// Returns what a look before this decision is for.
+LookFor look_for(const Decision& decision);
 
 /// Returns whether the outcome, reached without a live view of the JobSet, may come from a JobSet that the
 /// caches do not show yet: then read everything, and decide again.

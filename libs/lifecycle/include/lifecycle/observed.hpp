@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "api/job_set.hpp"
@@ -79,6 +80,15 @@ struct Availability {
     bool operator==(const Availability&) const = default;
 };
 
+/// The Jobs of a suspended JobSet that are not at rest (stopping.hpp).
+struct Stopping {
+    std::int64_t jobs = 0;
+    std::int64_t pods = 0;   ///< of these Jobs, active or terminating; may not be counted yet
+    std::string first = {};  ///< "Job default/job-node-0"; empty if there is none
+
+    bool operator==(const Stopping&) const = default;
+};
+
 /// Everything that the decisions about one TrainJob depend on.
 struct Observed {
     std::optional<api::TrainJob> job = {};    ///< empty: there is none (any more)
@@ -102,6 +112,8 @@ struct Observed {
     ProgressWatch progress_watch = ProgressWatch::off;
     /// The Lease as this reconcile has read it, where wants_availability(). Empty: not read.
     std::optional<Availability> availability = {};
+    /// The Jobs as a look for a resume has found them. Empty: not read.
+    std::optional<Stopping> stopping = {};
     bool is_live = false;        ///< TrainJob and JobSet were read from the API server in this reconcile
     bool job_is_answer = false;  ///< `job` is the API server's answer to a write of this reconcile
     /// The time is not known well enough for what cannot be undone: no deadline and no TTL ends anything.

@@ -44,7 +44,7 @@ public:
     /// Observe again, that much from the API server: looked(), look_failed().
     struct Look {
         Live what;
-        bool for_change;  ///< the decision may change the JobSet: read it as a whole
+        LookFor reason;
     };
     /// Look at the Service with the name of the JobSet's: found_service().
     struct LookAtService {};

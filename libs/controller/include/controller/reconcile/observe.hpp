@@ -24,6 +24,9 @@ struct View {
 /// Returns the resource of the kind of the TrainJob's runtime.
 kube::Resource runtime_resource(const api::TrainJob& job);
 
+/// Returns the request for the Jobs with the label of a JobSet's name.
+kube::Request list_jobs(const api::ObjectKey& job_set);
+
 /// Returns the view of the caches, without the TTL.
 View cached_view(const Cache& cache, const api::ObjectKey& key);
 
@@ -34,9 +37,9 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 /// Returns the view of the API server: TrainJob, runtime and, if `what` includes it, the JobSet as they are
 /// now, without the TTL. They are read at the same time, so none is older than the call. A runtime that
 /// cannot be read is no failure: see View::runtime_unread. `seen`: the TrainJob as it was seen before. `now`
-/// is for lifecycle::first_resume(). `for_change`: fills View::job_set.
+/// is for lifecycle::first_resume(). View::job_set and Observed::stopping: as `reason` says.
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, const api::TrainJob& seen,
-                            lifecycle::Live what, api::Time now, bool for_change);
+                            lifecycle::Live what, api::Time now, lifecycle::LookFor reason);
 
 /// Returns the digest of a runtime, as `status.runtimeDigest` has it.
 std::string runtime_digest(const api::Json& runtime);

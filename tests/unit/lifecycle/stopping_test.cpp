@@ -1,0 +1,81 @@
+#include "lifecycle/stopping.hpp"
+
+#include "api/json.hpp"
+#include "objects.hpp"
+#include "support/printers.hpp"
+
+namespace lifecycle {
+namespace {
+
+api::Json job(const char* name, const char* status, bool suspend = true, const char* owner = "job-set-1") {
+    api::Json made;
+    made["metadata"] = api::Json::object({{"name", name}, {"namespace", "default"}, {"uid", name}});
+    made["metadata"]["ownerReferences"] =
+        api::Json::array({api::Json::object({{"uid", owner}, {"controller", true}})});
+    made["spec"]["suspend"] = suspend;
+    made["status"] = api::parse_json(status).value();
+    return made;
+}
+
+const char* const has_run =
+    R"({"startTime": "2026-01-15T10:00:00Z", "conditions": [{"type": "Suspended", "status": "True"}]})";
+
+}  // namespace
+
+TEST_CASE("a Job is at rest once it has no Pod that is active or terminating", "[stopping]") {
+    struct Row {
+        const char* name;
+        api::Json job;
+        std::int64_t pods;
+        bool stops;
+    };
+    const Row rows[] = {
+        {"it has never run", job("a", "{}"), 0, false},
+        {"its Pods have ended", job("a", has_run), 0, false},
+        {"it has been resumed before, and its Pods have not been told to end yet",
+         job("a",
+             R"({"startTime": "2026-01-15T10:00:00Z", "conditions": [{"type": "Suspended", "status": "False"}]})"),
+         0, true},
+        {"JobSet has not suspended it yet", job("a", "{}", false), 0, true},
+        {"its Pods run", job("a", R"({"active": 2, "startTime": "2026-01-15T10:00:00Z"})", false), 2, true},
+        {"its Pods end",
+         job("a",
+             R"({"active": 0, "terminating": 3, "startTime": "2026-01-15T10:00:00Z", "conditions": [{"type": "Suspended", "status": "True"}]})"),
+         3, true},
+        {"it has completed", job("a", R"({"conditions": [{"type": "Complete", "status": "True"}]})", false),
+         0, false},
+        {"it has failed, and another Pod of it ends",
+         job("a", R"({"terminating": 1, "conditions": [{"type": "Failed", "status": "True"}]})", false), 1,
+         true},
+        {"it belongs to an earlier JobSet", job("a", R"({"active": 1})", false, "another"), 0, false},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        const Stopping found = stopping(*running().job_set, {row.job});
+        CHECK((found.jobs > 0) == row.stops);
+        CHECK(found.pods == row.pods);
+        CHECK(found.first == (row.stops ? "Job default/a" : ""));
+    }
+}
+
+TEST_CASE("what a resume waits for is named", "[stopping]") {
+    const Stopping all =
+        stopping(*running().job_set, {job("job-node-0", R"({"terminating": 2})"), job("x", has_run),
+                                      job("job-node-1", R"({"terminating": 1})")});
+    CHECK(describe(all) ==
+          "The job goes on once its Pods of before have ended: 3 of Job default/job-node-0 and 1 more");
+    CHECK(describe({.jobs = 1, .first = "Job default/a"}) ==
+          "The job goes on once its Pods of before have ended: Job default/a");
+    CHECK(stops_first(*running().job) ==
+          "The job goes on once its Pods of before have ended: kubectl get pods -n default -l "
+          "jobset.sigs.k8s.io/jobset-name=job");
+}
+
+TEST_CASE("the pause between two looks at Pods that end grows from one second to ten", "[stopping]") {
+    CHECK(next_look_at_stopping(start, start) == 1s);
+    CHECK(next_look_at_stopping(start, start + 20s) == 5s);
+    CHECK(next_look_at_stopping(start, start + 10min) == 10s);
+    CHECK(next_look_at_stopping(start, start - 5s) == 1s);
+}
+
+}  // namespace lifecycle
