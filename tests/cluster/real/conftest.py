@@ -1,6 +1,5 @@
 """Two real nodes, and Signalbox as Pods in images that scripts/images has built: installed by the commands of README.md."""
 
-import copy
 import os
 import pathlib
 import subprocess
@@ -54,8 +53,7 @@ def installed(cluster, jobset, images):
 
 @pytest.fixture(scope="session")
 def runtimes(cluster, installed, admin):
-    """Shipped runtimes with an image that the nodes have, and with the programs of this folder at /workspace. And `once`, in which a
-    program that fails is not started again."""
+    """Shipped runtimes with an image that the nodes have, and with the programs of this folder at /workspace."""
     files = {path.name: path.read_text() for path in PROGRAMS.glob("*.py")}
     admin.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": {**files, "progress.py": GUIDE}})
     for runtime in (admin.get("clustertrainingruntimes", name) for name in USED):
@@ -68,13 +66,6 @@ def runtimes(cluster, installed, admin):
                 if runtime["metadata"]["name"] in NEWER:
                     container["env"].append({"name": "PYTHONPATH", "value": FRAMEWORKS})
         admin.replace("clustertrainingruntimes", runtime)
-        if runtime["metadata"]["name"] == "plain":
-            once = copy.deepcopy(runtime)
-            once["metadata"] = {"name": "once"}
-            job, = once["spec"]["template"]["spec"]["replicatedJobs"]
-            job["template"]["spec"]["backoffLimit"] = 0
-            job["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
-            admin.create(once)
 
 
 @pytest.fixture

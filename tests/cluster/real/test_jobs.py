@@ -16,9 +16,9 @@ JOBS = [
     train_job("xgboost", "xgboost-distributed", ["python3", "/workspace/xgboost_train.py"], 2),
     train_job("mpi", "deepspeed-distributed", ["mpirun", "python3", "/workspace/mpi_sum.py"], 2, {"numProcPerNode": 2}),
     train_job("progress", "plain", ["python3", "/workspace/progress.py"]),
-    train_job("mistake", "once", ["python3", "-c", "import sys; sys.exit('there is no file train.csv')"]),
-    train_job("memory", "once", ["python3", "/workspace/hog.py"], trainer={"resourcesPerNode": {"limits": {"memory": "200Mi"}}}),
-    train_job("misspelt", "once", ["trainn"]),
+    train_job("mistake", "plain", ["python3", "-c", "import sys; sys.exit('there is no file train.csv')"]),
+    train_job("memory", "plain", ["python3", "/workspace/hog.py"], trainer={"resourcesPerNode": {"limits": {"memory": "200Mi"}}}),
+    train_job("misspelt", "plain", ["trainn"]),
     train_job("deadline", "plain", ["python3", "-c", "import time; print('begins'); time.sleep(600)"], activeDeadlineSeconds=30),
 ]
 

@@ -15,7 +15,7 @@ DEAF = ["python3", "-c", "import time; print('begins'); time.sleep(600)"]
 @pytest.fixture(scope="module")
 def patient(runtimes, admin):
     """A runtime whose programs have some seconds to end."""
-    runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "once"))
+    runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "plain"))
     runtime["metadata"] = {"name": "patient"}
     for pod in pod_specs(runtime):
         pod["terminationGracePeriodSeconds"] = GRACE

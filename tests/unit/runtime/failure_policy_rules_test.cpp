@@ -77,6 +77,22 @@ TEST_CASE("a failure policy is in no runtime whose template decides about failur
           runtime::ValidationResult());
 }
 
+TEST_CASE("a template that ignores disruptions leaves failures to a failure policy", "[admission]") {
+    const std::string path = at_job("podFailurePolicy");
+    const auto with_rule = [&](const char* rule) {
+        const std::string value = "{rules: [" + std::string(rule) + "]}";
+        return texts(review(with_policy("{}", {{path.c_str(), value.c_str()}})).errors);
+    };
+    const Texts decides = {"template_failure_handling " + path +
+                           ": Forbidden: cannot be beside spec.runPolicy.failurePolicy, which decides"};
+    CHECK(with_rule("{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}").empty());
+    CHECK(with_rule("{action: FailJob, onPodConditions: [{type: DisruptionTarget}]}") == decides);
+    CHECK(with_rule(
+              "{action: Ignore, onPodConditions: [{type: DisruptionTarget}, {type: example.com/Slow}]}") ==
+          decides);
+    CHECK(with_rule("{action: Ignore, onExitCodes: {operator: In, values: [1]}}") == decides);
+}
+
 TEST_CASE("what a stored runtime has of both is no error of another job", "[admission]") {
     const char* const other =
         "{name: other, template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}";

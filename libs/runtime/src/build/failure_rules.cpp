@@ -23,9 +23,20 @@ Json rule_for_disruptions() {
                          {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
 }
 
+// Returns whether a podFailurePolicy says no more than that Pods which are disrupted have not failed.
+bool ignores_disruptions_alone(const Json& policy) {
+    const auto& rules = policy["rules"].items();
+    return !rules.empty() && std::all_of(rules.begin(), rules.end(), [](const Json& rule) {
+        const auto& conditions = rule["onPodConditions"].items();
+        return rule["action"] == "Ignore" && conditions.size() == 1 && names_disruptions(rule);
+    });
+}
+
 // Returns whether a member decides about failures. `podReplacementPolicy: Failed` decides nothing: Jobs with
-// a podFailurePolicy replace a Pod once it has failed, and no sooner.
+// a podFailurePolicy replace a Pod once it has failed, and no sooner. Nor do disruptions that are ignored: a
+// failure policy has a rule for them anyway.
 bool decides(std::string_view member, const Json& value) {
+    if (member == "podFailurePolicy" && ignores_disruptions_alone(value)) return false;
     return !value.is_null() && !(member == "podReplacementPolicy" && value == "Failed");
 }
 
