@@ -35,12 +35,15 @@ def ended(name, kind="Complete", time="2026-01-15T11:00:00Z", **rest):
                                                            message="first failed job: node-0"), **rest)
 
 
-def pod(name, index, job="node", container="node", state="running"):
+def pod(name, index, job="node", container="node", state="running", train_job="night", phase="Running", restarts=0, last=None, node=None, conditions=()):
+    """state: a name, or the whole state of its container. last: the state of the container before it."""
     return {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}", "creationTimestamp": CREATED, "labels": {
-        "jobset.sigs.k8s.io/jobset-name": "night", "jobset.sigs.k8s.io/replicatedjob-name": job,
-        "batch.kubernetes.io/job-name": f"night-{job}-0", "batch.kubernetes.io/job-completion-index": str(index)}},
-        "spec": {"containers": [{"name": container}]},
-        "status": {"phase": "Running", "containerStatuses": [{"name": container, "restartCount": 0, "state": {state: {}}}]}}
+        "jobset.sigs.k8s.io/jobset-name": train_job, "jobset.sigs.k8s.io/replicatedjob-name": job,
+        "batch.kubernetes.io/job-name": f"{train_job}-{job}-0", "batch.kubernetes.io/job-completion-index": str(index)}},
+        "spec": {"containers": [{"name": container}], **({"nodeName": node} if node else {})},
+        "status": {"phase": phase, "conditions": list(conditions), "containerStatuses": [
+            {"name": container, "ready": "running" in state, "restartCount": restarts, "state": state if isinstance(state, dict) else {state: {}},
+             **({"lastState": last} if last else {})}]}}
 
 
 class Team(ScriptedApiServer):

@@ -103,11 +103,13 @@ def test_a_list_says_what_each_job_does_with_one_request_for_a_page_of_each_kind
             running("starts", ready=False, trainer={"numNodes": 4}), train_job("unbuilt", condition("Created", "False", "JobsBuildFailed")),
             train_job("waits", condition("Suspended"), labels={"kueue.x-k8s.io/queue-name": "gpus"}, suspend=True), ended("old")]
     with Team(*jobs) as team:
-        team.objects["/apis/batch/v1/namespaces/team/jobs"] = [
-            {"metadata": {"name": "starts-node-0", "namespace": "team", "labels": {"jobset.sigs.k8s.io/jobset-name": "starts"}}, "status": {"ready": 3}}]
+        ready = {"conditions": [condition("Ready")]}
+        team.objects[PODS] = [pod(f"starts-node-0-{number}", number, train_job="starts", **(ready if number else {})) for number in range(4)]
+        team.objects[PODS].append(pod("night-node-0-0", 0, conditions=ready["conditions"]))
+        team.objects[PODS].append(pod("night-node-0-1", 1, conditions=ready["conditions"]))
         lines = out(team, "list").splitlines()
         asked = [line.split("?")[0] for line in team.asked]
-        assert "labelSelector=jobset.sigs.k8s.io/jobset-name in (starts)" in team.asked[-1]
+        assert "labelSelector=jobset.sigs.k8s.io/jobset-name in (night,starts)" in team.asked[-1]
     assert lines[0].split() == ["NAME", "STATE", "PROGRESS", "ETA", "NODES", "GPUS", "AGE", "DEADLINE", "TTL", "QUEUE"]
     cells = {row[0]: row for row in (re.split(r" {3,}", line) for line in lines[1:])}
     assert {name: row[1] for name, row in cells.items()} == {
@@ -117,7 +119,31 @@ def test_a_list_says_what_each_job_does_with_one_request_for_a_page_of_each_kind
     assert {path: asked.count(path) for path in asked} == {
         "GET /apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes": 1,
         "GET /apis/trainer.kubeflow.org/v1alpha1/namespaces/team/trainingruntimes": 1,
-        f"GET {JOBS}": 3, "GET /apis/batch/v1/namespaces/team/jobs": 1}
+        f"GET {JOBS}": 3, "GET /apis/batch/v1/namespaces/team/jobs": 1, f"GET {PODS}": 3}
+
+
+def test_a_list_tells_failing_programs_lost_nodes_and_what_cannot_start_from_what_runs():
+    crash_loop = pod("a", 0, train_job="fails", state={"waiting": {"reason": "CrashLoopBackOff"}}, restarts=3,
+                     last={"terminated": {"exitCode": 1, "reason": "Error"}})
+    no_image = pod("b", 0, train_job="unknown", phase="Pending", state={"waiting": {"reason": "ErrImagePull"}})
+    silent = pod("c", 0, train_job="lost", node="n2", conditions=[condition("Ready", "False")])
+    jobs = [running("fails"), running("unknown", ready=False), running("lost"), running("far", ready=False)]
+    with Team(*jobs) as team:
+        team.objects[PODS] = [crash_loop, no_image, silent]
+        team.objects["/apis/batch/v1/namespaces/team/jobs"] = [
+            {"metadata": {"name": "fails-node-0", "namespace": "team", "labels": {"jobset.sigs.k8s.io/jobset-name": "fails"}}, "spec": {"backoffLimit": 6}}]
+        rows = {row["name"]: (row["state"], row.get("detail")) for row in json.loads(out(team, "list", "-o", "json"))["items"]}
+        assert rows == {"fails": ("fails and is retried", "3 of 6, exit code 1"), "unknown": ("cannot start", "its image cannot be pulled"),
+                        "lost": ("lost a node", "n2"), "far": ("waits for its Pods", None)}
+        assert not [line for line in team.asked if "/nodes/" in line]
+        # The node itself knows better than the Pod.
+        team.objects["/api/v1/nodes"] = [{"metadata": {"name": "n2"}, "status": {"conditions": [condition("Ready")]}}]
+        assert re.search("lost +running", out(team, "list", "-o", "wide")) and "GET /api/v1/nodes/n2" in team.asked
+        team.refusals = {("GET", "/api/v1/nodes/n2"): (403, "no")}
+        assert re.search("lost +lost a node, n2", out(team, "list", "-o", "wide"))
+        team.refusals = {("GET", PODS): (403, "no")}
+        said = run(team, "list")
+        assert said.returncode == 0 and "note: pods could not be read (no): whether programs fail or still run" in said.stderr
 
 
 def test_a_list_is_printed_for_programs_in_each_format():
@@ -204,10 +230,41 @@ def test_the_status_of_wait_tells_the_outcome(goal, becomes, status, line):
         assert (waiting.returncode, errors) == (status, "") and line in printed
 
 
+def stopping(name, ends="2099-01-15T11:00:00Z"):
+    seen = pod(name, 0, node="n1")
+    seen["metadata"].update(deletionTimestamp=ends, deletionGracePeriodSeconds=30)
+    return seen
+
+
+def test_a_suspended_job_is_waited_for_until_its_last_program_has_ended():
+    with Team(train_job("night", condition("Created"), condition("Suspended", time="2099-01-15T10:00:00Z"), suspend=True)) as team:
+        team.objects[PODS] = [stopping("night-node-0-0-x")]
+        assert re.search("night +suspending, up to 30s", out(team, "list"))
+        timed_out = run(team, "wait", "night", "--for=suspended", "--timeout=200ms", "--interval=100ms")
+        assert (timed_out.returncode, timed_out.stdout) == (5, "")
+        assert re.search(r"these still wait: team/night \(1 Pod stops for .+: night-node-0-0-x on n1\)", timed_out.stderr)
+        waiting = subprocess.Popen(command(team, "wait", "night", "--for=suspended", "--interval=100ms"), stdout=subprocess.PIPE, text=True, env=environment())
+        seen = len(team.asked)
+        while len(team.asked) < seen + 6:
+            threading.Event().wait(0.02)
+        assert waiting.poll() is None
+        team.objects[PODS] = []
+        assert "suspended after" in waiting.communicate(timeout=60)[0] and waiting.returncode == 0
+        # Without Pods their Jobs tell.
+        team.refusals = {("GET", PODS): (403, "no")}
+        team.objects["/apis/batch/v1/namespaces/team/jobs"] = [
+            {"metadata": {"name": "night-node-0", "namespace": "team", "labels": {"jobset.sigs.k8s.io/jobset-name": "night"}}, "status": {"terminating": 1}}]
+        done = run(team, "wait", "night", "--for=suspended", "--timeout=200ms", "--interval=100ms")
+        assert done.returncode == 5 and "team/night (1 Pod runs)" in done.stderr and done.stderr.count("note: pods could not be read") == 1
+
+
 def test_wait_ends_with_its_own_status_after_its_timeout():
     with Team(running("night")) as team:
         done = run(team, "wait", "night", "--timeout=200ms", "--interval=100ms")
-        assert (done.returncode, done.stdout) == (5, "") and "these still wait: team/night" in done.stderr
+        assert (done.returncode, done.stdout) == (5, "") and "these still wait: team/night\n" in done.stderr
+        team.objects[JOBS] = [running("night", ready=False)]
+        done = run(team, "wait", "night", "--for=running", "--timeout=200ms", "--interval=100ms")
+        assert done.returncode == 5 and "these still wait: team/night (waits for its Pods)\n" in done.stderr
 
 
 def test_a_timeline_is_drawn_as_text_and_as_a_picture(tmp_path):

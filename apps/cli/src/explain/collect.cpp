@@ -1,6 +1,7 @@
 #include "explain/collect.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "api/job_set_names.hpp"
@@ -11,6 +12,7 @@
 #include "controller/reconcile/observe.hpp"
 #include "explain/progress.hpp"
 #include "job/findings.hpp"
+#include "job/read.hpp"
 #include "runtime/plugin.hpp"
 
 namespace cli {
@@ -131,6 +133,10 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
                                 .labels = std::string(api::job_set_name_label) + "=" + key.name};
     auto pods = co_await read_objects(server, std::move(of_the_job_set));
     seen.pods = part_of(std::move(pods));
+    std::set<std::string> silent;
+    for (const Json& pod : seen.pods.found)
+        if (const auto silence = silence_of(pod)) silent.insert(silence->node);
+    seen.nodes = co_await read_nodes(server, std::move(silent));
     for (const auto& plugin : runtime::default_pipeline()) {
         std::string selector = plugin->related_pods(seen.pods.found);
         if (selector.empty()) continue;

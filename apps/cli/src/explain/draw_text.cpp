@@ -48,6 +48,8 @@ std::string state_text(const StatePart& part, api::Time now) {
     std::string text(part.words.word);
     if (part.state == elsewhere) text += ": " + part.managed_by;
     if (!part.telling) return text;
+    // The condition knows nothing of what its Pods have come to.
+    if (part.state == running && !part.words.detail.empty()) return text_of(part.words);
     const std::string time = span(part.telling->last_transition, now);
     const std::string reason = " (" + part.telling->reason + ")";
     if (part.state == elsewhere) return text + "; " + part.telling->reason + " " + time + " ago";
@@ -81,6 +83,8 @@ void draw_state(const Explanation& all, Screen& screen) {
         if (job.suspend && !job.queue.empty())
             screen.line("", "Kueue decides when it runs; it waits in the queue " + job.queue, Tone::held);
     }
+    if (job.pods.unfinished > 0 && part.state != lifecycle::State::running && !part.words.detail.empty())
+        screen.line("", part.words.detail, Tone::held);
     if (part.deletion) screen.line("", "being deleted for " + span(*part.deletion, all.now), Tone::held);
 }
 
@@ -285,6 +289,7 @@ void draw_job_set(const ReadResult<JobSetPart>& seen, bool ended, Screen& screen
         state +=
             ", restarted " + times(job_set.restarts.all) + " (" + lifecycle::counted_restarts(job_set) + ")";
     screen.line("JobSet", state);
+    if (!part.kept.empty()) screen.line("", "  " + part.kept, Tone::held);
     for (const api::JobStatus& each : job_set.replicated_jobs)
         screen.line("", "  jobs of " + counts_of(each));
 }

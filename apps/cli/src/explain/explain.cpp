@@ -8,6 +8,11 @@
 namespace cli {
 namespace {
 
+// A node's status changes every few minutes, and this rarely.
+std::string seen_ready(const api::Json& node) {
+    return api::is_true(api::parse_conditions(node["status"]["conditions"]), "Ready") ? " ready" : " silent";
+}
+
 // Changes when an object changes; the times on a screen always change.
 std::string version_of(const RelatedObjects& seen, const Explanation& explanation) {
     // The lease itself changes every few seconds.
@@ -20,6 +25,10 @@ std::string version_of(const RelatedObjects& seen, const Explanation& explanatio
         note(part->found);
         versions += part->unread;
     }
+    for (const auto& [name, node] : seen.nodes)
+        versions.append(node["metadata"]["name"].as_string()).append(seen_ready(node)).append(" ");
+    // Time alone makes a restarted program one that runs.
+    versions += text_of(explanation.brief.state);
     for (const ReadResult<std::vector<api::Json>>* part : {&seen.pods, &seen.events}) {
         for (const api::Json& object : part->found) note(object);
         versions += part->unread;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "explain/differences.hpp"
@@ -21,26 +22,23 @@ using std::chrono::seconds;
 
 std::string text_of(const Json& json) { return std::string(json.as_string()); }
 
-// The status of a JobSet does not show whether Pods run.
-PodsRun pods_run(const ReadResult<std::vector<Json>>& pods) {
-    if (pods.is_unread()) return PodsRun::unknown;
-    const bool any = std::any_of(pods.found.begin(), pods.found.end(), [](const Json& pod) {
-        const std::string phase = phase_of(pod);
-        return phase != "Pending" && phase != "Failed";
-    });
-    return any ? PodsRun::yes : PodsRun::no;
+// Jobs are not read: their limits are in the JobSet, and otherwise the default of Kubernetes.
+BackoffLimits backoff_limits(const Json& job_set, const std::vector<PodFacts>& pods) {
+    BackoffLimits limits;
+    const std::string name = text_of(job_set["metadata"]["name"]);
+    for (const Json& each : job_set["spec"]["replicatedJobs"].items())
+        for (const PodFacts& pod : pods)
+            if (api::job_set_names::is_job(pod.job, name, each["name"].as_string()))
+                limits[pod.job] = each["template"]["spec"]["backoffLimit"].int_or(6);
+    return limits;
 }
 
-// Counts the existing training Pods that are ready.
-std::int64_t ready_pods(const std::vector<Json>& pods) {
-    std::int64_t count = 0;
-    for (const Json& pod : pods) {
-        const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
-        const std::string_view job =
-            pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"].as_string();
-        count += api::is_true(conditions, "Ready") && !job.ends_with("-initializer") ? 1 : 0;
-    }
-    return count;
+PodsState pods_of(const RelatedObjects& seen, const api::TrainJob& job, api::Time now) {
+    if (seen.pods.is_unread()) return {};
+    std::vector<PodFacts> pods;
+    for (const Json& pod : seen.pods.found) pods.push_back(pod_facts(pod, now, seen.nodes));
+    const BackoffLimits limits = backoff_limits(seen.job_set.found, pods);
+    return pods_state(std::move(pods), job.meta.creation, limits, now);
 }
 
 // The present runtime counts, as in lists.
@@ -50,16 +48,18 @@ Runtimes live_runtime(const RelatedObjects& seen, const api::TrainJob& job) {
     return {{{namespaced ? job.meta.ns : "", job.runtime_ref.name}, runtime_summary(seen.runtime.found)}};
 }
 
-Brief brief_by_pods(const RelatedObjects& seen, const api::TrainJob& job) {
+Brief brief_by_pods(const RelatedObjects& seen, const api::TrainJob& job, const PodsState& pods) {
     Brief brief = brief_of(seen.job, live_runtime(seen, job));
-    if (brief.needs_jobs && !seen.pods.is_unread()) set_ready_nodes(brief, ready_pods(seen.pods.found));
-    brief.state = activity_of(job, pods_run(seen.pods));
+    if (pods.is_read)
+        set_pods(brief, pods);
+    else
+        brief.state = activity_of(brief.stage, pods);
     return brief;
 }
 
-StatePart state_part(const RelatedObjects& seen, const api::TrainJob& job) {
+StatePart state_part(const api::TrainJob& job, const PodsState& pods) {
     StatePart part = {.state = lifecycle::state_of(job),
-                      .words = job_state_of(job, pods_run(seen.pods)),
+                      .words = job_state_of(stage_of(job), pods),
                       .managed_by = job.managed_by,
                       .conditions = job.conditions,
                       .deletion = job.meta.deletion};
@@ -152,11 +152,26 @@ RuntimePart runtime_part(const RelatedObjects& seen, const api::TrainJob& job,
     return part;
 }
 
-JobSetPart job_set_part(const Json& object, const api::TrainJob& job) {
+// Returns the newest note that this JobSet stays as it was built.
+std::string kept_note(const std::vector<Json>& events, const api::JobSet& job_set) {
+    std::string note;
+    api::Time newest = job_set.meta.creation;
+    for (const Json& event : events) {
+        const auto time = time_of_event(event);
+        if (event["reason"].as_string() != lifecycle::event_reason::job_set_kept || !time || *time < newest)
+            continue;
+        newest = *time;
+        note = text_of(event["message"]);
+    }
+    return note;
+}
+
+JobSetPart job_set_part(const Json& object, const std::vector<Json>& events, const api::TrainJob& job) {
     if (object.is_null()) return {};
     JobSetPart part = {.object = api::parse_job_set(object),
                        .restarts = object["status"]["restarts"].as_int()};
     part.is_own = part.object->belongs_to(job);
+    if (part.is_own && !api::terminal_condition(job)) part.kept = kept_note(events, *part.object);
     const api::Condition* end = api::terminal_condition(job);
     const auto& finished = part.object->finished;
     part.is_late =
@@ -164,13 +179,13 @@ JobSetPart job_set_part(const Json& object, const api::TrainJob& job) {
     return part;
 }
 
-std::vector<PodPart> pod_parts(const std::vector<Json>& pods, api::Time now) {
+std::vector<PodPart> pod_parts(const std::vector<Json>& pods, const NodeObjects& nodes, api::Time now) {
     std::vector<PodPart> parts;
     for (const Json& pod : pods)
         parts.push_back({.name = text_of(pod["metadata"]["name"]),
                          .phase = phase_of(pod),
                          .node = text_of(pod["spec"]["nodeName"]),
-                         .problem = problem_of(pod, now)});
+                         .problem = problem_of(pod, now, nodes)});
     std::vector<std::size_t> order(pods.size());
     std::iota(order.begin(), order.end(), std::size_t(0));
     std::sort(order.begin(), order.end(),
@@ -185,9 +200,10 @@ Explanation explanation_of(const RelatedObjects& seen, api::Time now) {
     const api::TrainJob job = api::parse_train_job(seen.job);
     const auto snapshot = runtime_of_snapshot(seen, job);
     const lifecycle::Observed observed = observed_of(job, seen.runtime.found, snapshot ? *snapshot : Json());
+    const PodsState pods = pods_of(seen, job, now);
     return {.now = now,
-            .brief = brief_by_pods(seen, job),
-            .state = state_part(seen, job),
+            .brief = brief_by_pods(seen, job, pods),
+            .state = state_part(job, pods),
             .refusals = policy_refusals(seen),
             .lease = lease_part(seen, now),
             .queue = queue_part(seen, job),
@@ -195,8 +211,9 @@ Explanation explanation_of(const RelatedObjects& seen, api::Time now) {
             .deadline = deadline_part(observed),
             .ttl = ttl_part(observed, seen.runtime.is_unread(), now),
             .runtime = runtime_part(seen, job, snapshot),
-            .job_set = {.found = job_set_part(seen.job_set.found, job), .unread = seen.job_set.unread},
-            .pods = {.found = pod_parts(seen.pods.found, now), .unread = seen.pods.unread},
+            .job_set = {.found = job_set_part(seen.job_set.found, seen.events.found, job),
+                        .unread = seen.job_set.unread},
+            .pods = {.found = pod_parts(seen.pods.found, seen.nodes, now), .unread = seen.pods.unread},
             .events = {.found = event_lines_of(seen.events.found), .unread = seen.events.unread}};
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/json.hpp"
 #include "api/object_key.hpp"
+#include "job/pods.hpp"
 
 namespace cli {
 
@@ -23,6 +24,7 @@ struct RelatedObjects {
     ReadResult<api::Json> snapshot = {};  ///< the ConfigMap
     ReadResult<api::Json> job_set = {};   ///< of that name, with any owner
     ReadResult<std::vector<api::Json>> pods = {};
+    NodeObjects nodes = {};                          ///< those that seem silent, if they may be read
     ReadResult<api::Json> workload = {};             ///< Kueue's; only of a TrainJob or JobSet in a queue
     ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and its objects, in any order
     api::ObjectKey lease_key = {};

@@ -67,19 +67,21 @@ void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeSummary* run
     const std::int64_t each =
         gpus_per_node(runtime ? runtime->resources : Json(), trainer["resourcesPerNode"]);
     brief.gpus = each * brief.nodes.wanted;
-    if (lifecycle::state_of(job) != lifecycle::State::running) return;
-    if (all_ready(job.jobs_status))
+    if (brief.stage.state != lifecycle::State::running) return;
+    brief.seems_ready = all_ready(job.jobs_status);
+    brief.needs_pods = !brief.seems_ready && api::any_active(job.jobs_status);
+    if (brief.seems_ready)
         brief.nodes.ready = brief.nodes.wanted;
     else if (brief.nodes.wanted <= 1 || !has_active(job.jobs_status))
         brief.nodes.ready = 0;
-    else
-        brief.needs_jobs = true;
 }
 
 void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* runtime) {
     brief.created = job.meta.creation;
     const api::Condition* end = api::terminal_condition(job);
     if (!end) {
+        const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
+        if (suspended && suspended->is_true()) brief.stopped = suspended->last_transition;
         lifecycle::Observed observed = {.job = job};
         if (runtime) observed.live_policy = runtime->policy;
         brief.deadline = lifecycle::deadline(observed);
@@ -87,7 +89,7 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* run
     }
     brief.ended = true;
     brief.complete = end->type == api::condition::complete;
-    brief.end = end->last_transition;
+    brief.end = brief.stopped = end->last_transition;
     const auto ttl = lifecycle::ttl_policy(job, job.run_policy ? &*job.run_policy : nullptr,
                                            runtime ? &runtime->policy : nullptr);
     if (const auto left = lifecycle::time_to_live(job, ttl, *brief.end)) brief.expires = *brief.end + *left;
@@ -165,11 +167,11 @@ const api::Condition* telling_condition(const api::TrainJob& job) {
     return is_older && !suspended->is_true() ? created : suspended;
 }
 
-PodsRun pods_run(const std::vector<api::JobStatus>& jobs) {
+PodsState pods_by_status(const std::vector<api::JobStatus>& jobs) {
     const bool any = std::any_of(jobs.begin(), jobs.end(), [](const api::JobStatus& job) {
         return job.ready > 0 || job.succeeded > 0;
     });
-    return any ? PodsRun::yes : PodsRun::no;
+    return {.what = any ? PodsDo::run : PodsDo::wait};
 }
 
 Brief brief_of(Json train_job, const Runtimes& runtimes) {
@@ -179,8 +181,9 @@ Brief brief_of(Json train_job, const Runtimes& runtimes) {
     const RuntimeSummary* runtime = find_runtime(runtimes, job);
     brief.key = job.meta.key();
     brief.uid = job.meta.uid;
-    brief.state = activity_of(job, pods_run(job.jobs_status));
-    brief.waits_for_pods = brief.state.word == job_state_of(PodsRun::no).word;
+    brief.stage = stage_of(job);
+    brief.pods = pods_by_status(job.jobs_status);
+    brief.state = activity_of(brief.stage, brief.pods);
     if (const api::Condition* condition = telling_condition(job)) {
         brief.reason = condition->reason;
         brief.message = beginning_of(condition->message);
@@ -194,9 +197,11 @@ Brief brief_of(Json train_job, const Runtimes& runtimes) {
     return brief;
 }
 
-void set_ready_nodes(Brief& brief, std::int64_t ready) {
-    brief.nodes.ready = std::clamp<std::int64_t>(ready, 0, brief.nodes.wanted);
-    if (ready > 0 && brief.waits_for_pods) brief.state = job_state_of(PodsRun::yes);
+void set_pods(Brief& brief, PodsState pods) {
+    if (brief.stage.state == lifecycle::State::running)
+        brief.nodes.ready = std::clamp<std::int64_t>(pods.ready, 0, brief.nodes.wanted);
+    brief.pods = std::move(pods);
+    brief.state = activity_of(brief.stage, brief.pods);
 }
 
 Json list_row(const Brief& job) {
@@ -213,6 +218,7 @@ Json list_row(const Brief& job) {
     if (job.progress.remaining) row["progress"]["remainingSeconds"] = *job.progress.remaining;
     if (job.progress.reported) row["progress"]["reported"] = api::format_time(*job.progress.reported);
     if (job.progress.advanced) row["progress"]["advanced"] = api::format_time(*job.progress.advanced);
+    set_text(row, "detail", job.state.detail);
     set_text(row, "reason", job.reason);
     set_text(row, "message", job.message);
     set_text(row, "queue", job.queue);

@@ -76,15 +76,18 @@ struct Brief {
     std::string queue = {};
     std::string runtime_kind = {};
     std::string runtime = {};
-    /// The status of a job of several nodes does not show how many are ready; its Jobs do.
-    bool needs_jobs = false;
-    bool waits_for_pods = false;  ///< none of its Pods runs, by its status
+    JobStage stage = {};
+    bool needs_pods = false;  ///< its status does not show what its Pods do
+    /// Its status says that all nodes are ready: a program that fails again and again is so for a moment.
+    bool seems_ready = false;
+    std::optional<api::Time> stopped = {};  ///< since when no Pod should run; some may need time to end
+    PodsState pods = {};                    ///< by its status, until set_pods()
 };
 
 Brief brief_of(api::Json train_job, const Runtimes& runtimes);
 
-/// Sets the number of ready nodes from the Jobs of a `needs_jobs` TrainJob.
-void set_ready_nodes(Brief& brief, std::int64_t ready);
+/// Sets the state and the number of ready nodes by the Pods.
+void set_pods(Brief& brief, PodsState pods);
 
 /// Returns the fields that docs/kubectl-trainjob.md lists, with points in time rather than durations: it
 /// stays equal as long as the TrainJob does.
@@ -95,6 +98,6 @@ api::Json list_row(const Brief& job);
 const api::Condition* telling_condition(const api::TrainJob& job);
 
 /// Returns whether Pods run, by `status.jobsStatus` alone.
-PodsRun pods_run(const std::vector<api::JobStatus>& jobs);
+PodsState pods_by_status(const std::vector<api::JobStatus>& jobs);
 
 }  // namespace cli

@@ -22,11 +22,6 @@ auto rank_of(const Json& pod) {
                       pod["metadata"]["name"].as_string());
 }
 
-// The normal phases of a Pod.
-bool is_ordinary(std::string_view reason) {
-    return reason == "ContainerCreating" || reason == "PodInitializing";
-}
-
 std::string joined(std::string_view first, std::string_view second) {
     std::string text(first);
     if (!first.empty() && !second.empty()) text += ": ";
@@ -34,11 +29,7 @@ std::string joined(std::string_view first, std::string_view second) {
 }
 
 std::string ending_of(const Json& terminated) {
-    const std::string code = "exit code " + std::to_string(terminated["exitCode"].int_or(0));
-    const std::string_view reason = terminated["reason"].as_string();
-    const std::string what =
-        reason.empty() || reason == "Error" ? code : text_of(terminated["reason"]) + ", " + code;
-    return joined(what, terminated["message"].as_string());
+    return joined(exit_text(terminated), terminated["message"].as_string());
 }
 
 std::string problem_of_container(const Json& status) {
@@ -72,9 +63,18 @@ std::string problem_of_scheduling(const Json& pod) {
 std::string problem_of_deletion(const Json& pod, api::Time now) {
     const auto since = api::parse_time(pod["metadata"]["deletionTimestamp"].as_string());
     // The time stamp includes the grace period.
-    if (!since || now <= *since) return "";
+    if (!since || now <= *since + late_end) return "";
     return "should have ended " + format_duration(now - *since) + " ago; its node " +
            text_of(pod["spec"]["nodeName"]) + " does not let go of it";
+}
+
+std::string problem_of_node(const Json& pod, api::Time now, const NodeObjects& nodes) {
+    const auto silence = silence_of(pod, nodes);
+    if (!silence) return "";
+    // A node that is gone has no time.
+    const std::string time =
+        silence->since == api::Time() ? "" : " for " + format_duration(since(silence->since, now));
+    return joined("its node " + silence->node + " does not answer" + time, silence->message);
 }
 
 // Kueue's sentences may or may not end with a full stop.
@@ -108,8 +108,19 @@ std::string phase_of(const Json& pod) {
     return phase.empty() ? "Pending" : std::string(phase);
 }
 
-std::string problem_of(const Json& pod, api::Time now) {
+bool is_ordinary(std::string_view reason) {
+    return reason == "ContainerCreating" || reason == "PodInitializing";
+}
+
+std::string exit_text(const Json& terminated) {
+    const std::string code = "exit code " + std::to_string(terminated["exitCode"].int_or(0));
+    const std::string_view reason = terminated["reason"].as_string();
+    return reason.empty() || reason == "Error" ? code : text_of(terminated["reason"]) + ", " + code;
+}
+
+std::string problem_of(const Json& pod, api::Time now, const NodeObjects& nodes) {
     if (std::string stuck = problem_of_deletion(pod, now); !stuck.empty()) return stuck;
+    if (std::string silent = problem_of_node(pod, now, nodes); !silent.empty()) return silent;
     if (std::string waits = problem_of_scheduling(pod); !waits.empty()) return waits;
     for (const char* kind : {"initContainerStatuses", "containerStatuses"})
         for (const Json& status : pod["status"][kind].items())

@@ -2,11 +2,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/json.hpp"
 #include "api/time.hpp"
 #include "api/train_job.hpp"
+#include "job/pods.hpp"
 #include "text/terminal.hpp"
 
 /// What the objects around a TrainJob say, in words for users: its Pods, their events, and the Workload of
@@ -22,9 +24,15 @@ std::string phase_of(const api::Json& pod);
 /// Returns "once", "3 times".
 std::string times(std::int64_t count);
 
+/// Returns whether a container waits for this reason in the normal course of things.
+bool is_ordinary(std::string_view reason);
+
+/// Returns "exit code 1", "OOMKilled, exit code 137" of the state of a container that has ended.
+std::string exit_text(const api::Json& terminated);
+
 /// Returns a Pod's problem in one line; "" if it has none: not scheduled, images, containers that end or
-/// restart, a node that does not release it.
-std::string problem_of(const api::Json& pod, api::Time now);
+/// restart, a node that is silent or does not release it.
+std::string problem_of(const api::Json& pod, api::Time now, const NodeObjects& nodes = {});
 
 /// Returns when an event happened; for a series, the latest time.
 std::optional<api::Time> time_of_event(const api::Json& event);

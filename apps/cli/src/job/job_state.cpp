@@ -1,48 +1,66 @@
 #include "job/job_state.hpp"
 
-#include "lifecycle/state.hpp"
-
 namespace cli {
 namespace {
 
-bool lacks_verdict(const api::TrainJob& job) {
-    const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
-    return created && created->status == "Unknown";
+std::string stopping(const PodsState& pods) {
+    if (pods.unfinished == 0) return "";
+    const std::string time = time_to_stop(pods);
+    return time.empty() ? "stopping" : "stopping, " + time;
 }
 
 }  // namespace
 
-JobState job_state_of(PodsRun pods) {
-    switch (pods) {
-        case PodsRun::unknown: return {"has its JobSet", Tone::good};
-        case PodsRun::no: return {"waits for its Pods", Tone::held};
-        case PodsRun::yes: return {"running", Tone::good};
+std::string text_of(const JobState& state) {
+    return std::string(state.word) + (state.detail.empty() ? "" : ", " + state.detail);
+}
+
+JobStage stage_of(const api::TrainJob& job) {
+    const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
+    return {.state = lifecycle::state_of(job),
+            .is_stalled = api::is_true(job.conditions, api::condition::stalled),
+            .lacks_verdict = created && created->status == "Unknown",
+            .is_deleted = job.meta.deletion.has_value(),
+            .suspend = job.suspend,
+            .is_queued = !job.queue.empty()};
+}
+
+JobState job_state_of(const PodsState& pods) {
+    switch (pods.what) {
+        case PodsDo::unknown: return {"has its JobSet", Tone::good};
+        case PodsDo::wait: return {"waits for its Pods", Tone::held};
+        case PodsDo::run: return {"running", Tone::good};
+        case PodsDo::fail: return {"fails and is retried", Tone::bad, pods.detail};
+        case PodsDo::cannot_start: return {"cannot start", Tone::bad, pods.detail};
+        case PodsDo::lost: return {"lost a node", Tone::bad, pods.detail};
     }
     return {"?", Tone::plain};
 }
 
-JobState job_state_of(const api::TrainJob& job, PodsRun pods) {
-    switch (lifecycle::state_of(job)) {
+JobState job_state_of(const JobStage& job, const PodsState& pods) {
+    switch (job.state) {
         case lifecycle::State::pending: return {"not looked at yet", Tone::held};
         case lifecycle::State::blocked:
-            if (api::is_true(job.conditions, api::condition::stalled)) return {"stalled", Tone::bad};
-            return lacks_verdict(job) ? JobState{"not created yet, retried", Tone::held}
-                                      : JobState{"cannot be created", Tone::bad};
+            if (job.is_stalled) return {"stalled", Tone::bad};
+            return job.lacks_verdict ? JobState{"not created yet, retried", Tone::held}
+                                     : JobState{"cannot be created", Tone::bad};
         case lifecycle::State::running: return job_state_of(pods);
-        case lifecycle::State::suspended: return {suspended_word, Tone::held};
-        case lifecycle::State::complete: return {"complete", Tone::good};
-        case lifecycle::State::failed: return {"failed", Tone::bad};
+        case lifecycle::State::suspended: return {suspended_word, Tone::held, stopping(pods)};
+        case lifecycle::State::complete: return {"complete", Tone::good, stopping(pods)};
+        case lifecycle::State::failed: return {"failed", Tone::bad, stopping(pods)};
         case lifecycle::State::elsewhere: return {"managed by another controller", Tone::held};
     }
     return {"?", Tone::plain};
 }
 
-JobState activity_of(const api::TrainJob& job, PodsRun pods) {
-    const lifecycle::State state = lifecycle::state_of(job);
-    if (job.meta.deletion) return {"being deleted", Tone::held};
-    if (state == lifecycle::State::suspended && !job.suspend) return {"resuming", Tone::held};
-    if (state == lifecycle::State::suspended && !job.queue.empty()) return {"queued", Tone::held};
-    if (state == lifecycle::State::running && job.suspend) return {"suspending", Tone::held};
+JobState activity_of(const JobStage& job, const PodsState& pods) {
+    using enum lifecycle::State;
+    const bool goes_on = pods.unfinished > 0;
+    if (job.is_deleted) return {"being deleted", Tone::held, stopping(pods)};
+    if (job.state == suspended && !job.suspend) return {"resuming", Tone::held};
+    if ((job.state == suspended && goes_on) || (job.state == running && job.suspend))
+        return {"suspending", Tone::held, goes_on ? time_to_stop(pods) : ""};
+    if (job.state == suspended && job.is_queued) return {"queued", Tone::held};
     return job_state_of(job, pods);
 }
 

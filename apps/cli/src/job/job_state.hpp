@@ -1,31 +1,47 @@
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "api/train_job.hpp"
+#include "job/pods.hpp"
+#include "lifecycle/state.hpp"
 #include "text/terminal.hpp"
 
 namespace cli {
-
-/// Whether Pods of a TrainJob run or have succeeded, if it is known.
-enum class PodsRun { unknown, no, yes };
 
 /// The state of a TrainJob in words for users.
 struct JobState {
     std::string_view word = {};
     Tone tone = Tone::plain;
+    std::string detail = {};  ///< "3 of 6, exit code 1"; empty: the word says it all
 };
 
-/// The word for a suspended TrainJob, if no queue holds it.
+/// Returns "fails and is retried, 3 of 6, exit code 1".
+std::string text_of(const JobState& state);
+
+/// The word for a suspended TrainJob without running programs, if no queue holds it.
 inline constexpr std::string_view suspended_word = "suspended";
 
-/// Returns the state of a TrainJob with a JobSet.
-JobState job_state_of(PodsRun pods);
+/// What a TrainJob says of its own state.
+struct JobStage {
+    lifecycle::State state = lifecycle::State::pending;
+    bool is_stalled = false;
+    bool lacks_verdict = false;  ///< it is not known whether its JobSet was created
+    bool is_deleted = false;
+    bool suspend = false;  ///< `spec.suspend`
+    bool is_queued = false;
+};
+JobStage stage_of(const api::TrainJob& job);
 
-/// Returns the state of a TrainJob by its status. A job that could not be created is never "created".
-JobState job_state_of(const api::TrainJob& job, PodsRun pods);
+/// Returns the state of a TrainJob with a JobSet that is to run.
+JobState job_state_of(const PodsState& pods);
 
-/// Returns the state in one word for lists, also of a transition: "queued", "suspending", "resuming", "being
-/// deleted".
-JobState activity_of(const api::TrainJob& job, PodsRun pods);
+/// Returns the state of a TrainJob; of a transition, the one that it leaves. A job that could not be created
+/// is never "created".
+JobState job_state_of(const JobStage& job, const PodsState& pods);
+
+/// Returns the state for lists, also of a transition: "queued", "suspending", "resuming", "being deleted". A
+/// job is suspending until the last of its Pods has ended.
+JobState activity_of(const JobStage& job, const PodsState& pods);
 
 }  // namespace cli

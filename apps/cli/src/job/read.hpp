@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,20 @@ kube::Async<Runtimes> read_runtimes(kube::ApiServer& server, std::string ns, std
 kube::Async<std::vector<Brief>> read_jobs(kube::ApiServer& server, Selection selection,
                                           const Runtimes& runtimes);
 
-/// Reads the number of ready nodes of TrainJobs whose status does not show it, from their Jobs. `notes` as
-/// above.
-kube::Async<> read_ready_nodes(kube::ApiServer& server, std::vector<Brief>& jobs,
-                               std::vector<std::string>& notes);
+/// Which Pods to look at.
+struct PodsQuery {
+    api::Time now = {};
+    bool nodes = false;  ///< also read the nodes that seem silent, if that is allowed
+    bool all = false;    ///< of every TrainJob that runs or stands still
+};
 
-/// Calls all three.
-kube::Async<std::vector<Brief>> read_overview(kube::ApiServer& server, Selection selection,
-                                              std::vector<std::string>& notes);
+/// Reads what the Pods of TrainJobs do, by one list of Pods and one of Jobs for all: of those whose status
+/// does not show it, and, if there are at most 60 with 500 nodes, of those that run or have stopped within an
+/// hour. No requests if there are none. `notes` as above; without Pods their Jobs count.
+kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQuery query,
+                        std::vector<std::string>& notes);
+
+/// Reads these nodes, eight at most, until one is forbidden.
+kube::Task<NodeObjects> read_nodes(kube::ApiServer& server, std::set<std::string> names);
 
 }  // namespace cli

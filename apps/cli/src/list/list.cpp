@@ -26,10 +26,16 @@ Text text_of(const ListSettings& settings, std::span<const Brief> jobs, api::Tim
 kube::Async<Output> show(Session& session, const ListSettings& settings) {
     std::vector<std::string> notes;
     Selection selection = {.ns = settings.all_namespaces ? "" : session.ns, .labels = settings.selector};
-    auto jobs = co_await read_overview(session.server, std::move(selection), notes);
+    auto runtimes = co_await read_runtimes(session.server, selection.ns, notes);
+    auto jobs = co_await read_jobs(session.server, std::move(selection), *runtimes);
     if (!jobs) co_return jobs.error();
     if (!settings.runtime.empty())
         std::erase_if(*jobs, [&](const Brief& job) { return job.runtime != settings.runtime; });
+    if (settings.format != ListFormat::name) {
+        const PodsQuery query = {.now = session.now(), .nodes = settings.format == ListFormat::wide};
+        if (auto read = co_await read_pods(session.server, *jobs, query, notes); !read)
+            co_return read.error();
+    }
     Output output;
     for (const std::string& note : notes) output.err += log_line("list", "note: " + note);
     const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;

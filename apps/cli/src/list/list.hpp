@@ -25,8 +25,8 @@ void add_options(net::Options& options, ListSettings& settings);
 api::Result<Output> list(const ListSettings& settings);
 Command list_command();
 
-/// Prints the list, and its changes for as long as the output can be written. It watches TrainJobs, so an
-/// idle list causes no requests.
+/// Prints the list, and its changes for as long as the output can be written. It watches TrainJobs, and
+/// looks at their Pods after changes and every ten seconds.
 kube::Async<Output> watch_list(Session& session, const ListSettings& settings);
 
 }  // namespace cli

@@ -50,7 +50,7 @@ const Column columns[] = {
     {"NAME", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.key.name}; }},
     {"STATE",
      [](const Brief& j, api::Time, const Terminal&) {
-         return Cell{std::string(j.state.word), j.state.tone};
+         return Cell{text_of(j.state), j.state.tone};
      }},
     {"PROGRESS", progress_cell},
     {"ETA", [](const Brief& j, api::Time now, const Terminal&) { return remaining_cell(j, now); }},

@@ -209,8 +209,9 @@ Timeline timeline_of(const TimelineObjects& seen, api::Time now) {
               [](const PodTimes& a, const PodTimes& b) { return comes_before(*a.pod, *b.pod); });
     const bool any =
         std::any_of(pods.begin(), pods.end(), [](const PodTimes& pod) { return pod.started.has_value(); });
+    const PodsState state = {.what = any ? PodsDo::run : PodsDo::wait};
     timeline.title = "TrainJob " + to_string(job.meta.key()) + ", " +
-                     std::string(activity_of(job, any ? PodsRun::yes : PodsRun::no).word) + ", submitted " +
+                     std::string(activity_of(stage_of(job), state).word) + ", submitted " +
                      api::format_time(timeline.begin) + ", " + (end ? "took " : "") +
                      format_duration(timeline.end - timeline.begin) + (end ? "" : " ago");
     add_stages(timeline, seen, job, pods, end);

@@ -48,11 +48,11 @@ public:
         if (!first) co_return first.error();
         if (first->empty())
             co_return api::Error{.code = api::Errc::not_found, .message = "no TrainJobs match"};
-        for (const Brief& job : *first) waited_.emplace(job.key, job.uid);
+        for (const Brief& job : *first) waited_.emplace(job.key, Waited{.uid = job.uid});
         if (auto counted = co_await take(std::move(*first)); !counted) co_return counted.error();
         while (!waited_.empty()) {
             if (session_.clock.now() >= end_) co_return timed_out();
-            const auto next = session_.clock.now() + settings_.interval;
+            const auto next = std::max(session_.clock.now() + settings_.interval, next_look_);
             co_await session_.clock.sleep_until(std::min(next, end_));
             auto jobs = co_await read_existing(session_, selection);
             if (!jobs && jobs.error().code == api::Errc::unavailable) {
@@ -69,28 +69,39 @@ public:
 private:
     // A later TrainJob of the same name is not the one to wait for.
     kube::Async<> take(std::vector<Brief> jobs) {
-        std::vector<std::string> notes;
-        if (settings_.goal == Goal::running)
-            if (auto read = co_await read_ready_nodes(session_.server, jobs, notes); !read)
-                co_return read.error();
+        if (settings_.goal == Goal::running || settings_.goal == Goal::suspended)
+            if (auto read = co_await look(jobs); !read) co_return read.error();
         std::set<api::ObjectKey> there;
         for (const Brief& job : jobs) {
             const auto at = waited_.find(job.key);
-            if (at == waited_.end() || at->second != job.uid) continue;
+            if (at == waited_.end() || at->second.uid != job.uid) continue;
             there.insert(job.key);
             const Outcome outcome = outcome_of(settings_.goal, job);
+            at->second.does = what_goes_on(settings_.goal, job, session_.now());
             if (outcome == Outcome::waits) continue;
             decide(job.key, outcome);
             print(line_of(job, session_.now()));
         }
         std::vector<api::ObjectKey> gone;
-        for (const auto& [key, uid] : waited_)
+        for (const auto& [key, waited] : waited_)
             if (!there.contains(key)) gone.push_back(key);
         for (const api::ObjectKey& key : gone) {
             decide(key, Outcome::gone);
             print(Text::line("TrainJob " + to_string(key) + " is gone"));
         }
         co_return api::Result<>();
+    }
+
+    // A look takes a tenth of the time at most, since a job may have thousands of Pods.
+    kube::Async<> look(std::vector<Brief>& jobs) {
+        const auto begin = session_.clock.now();
+        std::vector<std::string> notes;
+        const PodsQuery query = {.now = session_.now(), .all = true};
+        auto read = co_await read_pods(session_.server, jobs, query, notes);
+        next_look_ = session_.clock.now() + 9 * (session_.clock.now() - begin);
+        for (const std::string& text : notes)
+            if (noted_.insert(text).second) print_error(log_line("wait", "note: " + text));
+        co_return read;
     }
 
     void decide(const api::ObjectKey& key, Outcome outcome) {
@@ -100,7 +111,10 @@ private:
 
     Output timed_out() const {
         std::string names;
-        for (const auto& [key, uid] : waited_) names += (names.empty() ? "" : ", ") + to_string(key);
+        for (const auto& [key, waited] : waited_) {
+            names += (names.empty() ? "" : ", ") + to_string(key);
+            if (!waited.does.empty()) names += " (" + waited.does + ")";
+        }
         return {.err = log_line("wait", "after " + net::show_option(settings_.timeout) +
                                             " of --timeout, these still wait: " + names),
                 .status = static_cast<int>(Outcome::timeout)};
@@ -114,7 +128,13 @@ private:
     Session& session_;
     const WaitSettings& settings_;
     kube::SteadyTime end_;
-    std::map<api::ObjectKey, std::string> waited_ = {};  // with their UIDs
+    struct Waited {
+        std::string uid = {};
+        std::string does = {};  // by the last look
+    };
+    std::map<api::ObjectKey, Waited> waited_ = {};
+    std::set<std::string> noted_ = {};
+    kube::SteadyTime next_look_ = {};
     Outcome worst_ = Outcome::reached;
     std::string last_error_ = {};
 };
@@ -130,13 +150,31 @@ kube::Async<Output> wait_in(Session& session, const WaitSettings& settings) {
 
 Outcome outcome_of(Goal goal, const Brief& job) {
     if (!job.ended) {
-        const bool runs = job.state.word == job_state_of(PodsRun::yes).word;
+        const bool runs = job.state.word == job_state_of(PodsState{.what = PodsDo::run}).word;
         const bool reached =
             (goal == Goal::running && runs) || (goal == Goal::suspended && job.state.word == suspended_word);
         return reached ? Outcome::reached : Outcome::waits;
     }
     const bool wanted = goal == (job.complete ? Goal::complete : Goal::failed);
     return wanted ? Outcome::reached : Outcome::other_end;
+}
+
+std::string what_goes_on(Goal goal, const Brief& job, api::Time now) {
+    // The Pods are not looked at, and a status alone may call running what fails.
+    if (goal == Goal::complete || goal == Goal::failed) return "";
+    if (goal != Goal::suspended || job.pods.unfinished == 0) return text_of(job.state);
+    const auto count = static_cast<std::size_t>(job.pods.unfinished);
+    std::string text = std::to_string(count) + (count == 1 ? " Pod" : " Pods");
+    if (job.pods.stops_since)
+        text +=
+            (count == 1 ? " stops for " : " stop for ") + format_duration(since(*job.pods.stops_since, now));
+    else
+        text += count == 1 ? " runs" : " run";
+    std::string names;
+    for (const std::string& name : job.pods.names) names += (names.empty() ? "" : ", ") + name;
+    if (names.empty()) return text;
+    const std::size_t more = count - job.pods.names.size();
+    return text + ": " + names + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
 void add_options(net::Options& options, WaitSettings& settings) {
@@ -169,8 +207,9 @@ Command wait_command() {
             .argument = "NAME...",
             .about = "wait until TrainJobs run, are suspended, complete or fail",
             .help =
-                "Waits until all of some TrainJobs are complete, or have failed, or run, or are suspended, "
-                "and prints a line for each. Exit status: 0 if all are as --for says; 3 if one has ended in "
+                "Waits until all of some TrainJobs are complete, or have failed, or run, or are suspended "
+                "with all their programs ended, and prints a line for each. Exit status: 0 if all are as "
+                "--for says; 3 if one has ended in "
                 "another way; 4 if one was deleted; 5 after --timeout; 1 if they cannot be read; 2 on bad "
                 "usage and for a kubeconfig that cannot be used.",
             .examples = examples,

@@ -19,7 +19,9 @@ using namespace std::chrono_literals;
 const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
 
 Brief running() {
-    Brief job = {.key = {"vision", "night"}, .state = job_state_of(PodsRun::yes), .created = now - 1h};
+    Brief job = {.key = {"vision", "night"},
+                 .state = job_state_of(PodsState{.what = PodsDo::run}),
+                 .created = now - 1h};
     return job;
 }
 
@@ -123,7 +125,7 @@ TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or re
 
 TEST_CASE("the exit status of wait distinguishes the expected end from another one", "[wait]") {
     Brief waits = running();
-    waits.state = job_state_of(PodsRun::no);
+    waits.state = job_state_of(PodsState{.what = PodsDo::wait});
     Brief held = running();
     held.state.word = "suspended";
     const std::tuple<Goal, Brief, Outcome> rows[] = {
@@ -141,6 +143,26 @@ TEST_CASE("the exit status of wait distinguishes the expected end from another o
         {Goal::suspended, ended(false), Outcome::other_end},
     };
     for (const auto& [goal, job, outcome] : rows) CHECK(outcome_of(goal, job) == outcome);
+}
+
+TEST_CASE("a job that is to be suspended is waited for until its last program has ended", "[wait]") {
+    Brief job = running();
+    job.stage = {.state = lifecycle::State::suspended, .suspend = true};
+    PodsState pods = {.is_read = true,
+                      .unfinished = 5,
+                      .names = {"a on n1", "b on n2", "c"},
+                      .grace = 30s,
+                      .stops_since = now - 8s};
+    set_pods(job, pods);
+    CHECK(outcome_of(Goal::suspended, job) == Outcome::waits);
+    CHECK(what_goes_on(Goal::suspended, job, now) == "5 Pods stop for 8s: a on n1, b on n2, c and 2 more");
+    pods = {.is_read = true, .unfinished = 1, .names = {"a on n1"}, .grace = 30s};
+    set_pods(job, pods);
+    CHECK(what_goes_on(Goal::suspended, job, now) == "1 Pod runs: a on n1");
+    set_pods(job, {.is_read = true});
+    CHECK(outcome_of(Goal::suspended, job) == Outcome::reached);
+    CHECK(what_goes_on(Goal::running, job, now) == "suspended");
+    CHECK(what_goes_on(Goal::complete, job, now).empty());
 }
 
 TEST_CASE("names cannot be combined with labels, and one of them is required", "[wait]") {

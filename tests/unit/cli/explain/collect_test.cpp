@@ -91,6 +91,24 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     CHECK(names_of(seen->events.found) == "own set job pod ");
 }
 
+TEST_CASE("of nodes, those are read that seem silent, if the user may", "[explain]") {
+    const std::string silent =
+        R"({"spec": {"nodeName": "n2"}, "status": {"phase": "Running", "containerStatuses": [{"ready": true}],
+            "conditions": [{"type": "Ready", "status": "False"}]}})";
+    Cluster server;
+    server.bodies[pods_query] =
+        R"({"items": [{"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}}, )" + silent + "]}";
+    server.bodies["/api/v1/nodes/n2"] = R"({"metadata": {"name": "n2"}})";
+    auto seen = look(server);
+    REQUIRE(seen);
+    REQUIRE(seen->nodes.size() == 1);
+    CHECK(seen->nodes["n2"]["metadata"]["name"].as_string() == "n2");
+    server.errors["/api/v1/nodes/n2"] = {.code = api::Errc::forbidden, .message = "no"};
+    seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->nodes.empty());
+}
+
 TEST_CASE("Pods without a node have the problem of the Pods that hold room for their YuniKorn gang",
           "[explain]") {
     const auto placeholders = [](const std::string& applications) {

@@ -196,6 +196,52 @@ TEST_CASE("each state is explained", "[explain]") {
         {"Pods that all wait",
          [](RelatedObjects& s) { s.pods.found = {pod("p", R"({"status": {"phase": "Pending"}})")}; },
          "State     waits for its Pods for 59m 55s"},
+        {"a program that fails again and again",
+         [](RelatedObjects& s) {
+             s.job_set.found["spec"]["replicatedJobs"] =
+                 parsed(R"([{"name": "node", "template": {"spec": {"backoffLimit": 4}}}])");
+             s.pods.found = {pod(
+                 "p",
+                 R"({"status": {"phase": "Running", "containerStatuses": [{"name": "node", "restartCount": 3,
+                 "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}}]}})")};
+             Json& meta = s.pods.found[0]["metadata"];
+             meta["creationTimestamp"] = "2026-01-15T11:00:05Z";
+             meta["labels"]["batch.kubernetes.io/job-name"] = "night-node-0";
+         },
+         "State     fails and is retried, 3 of 4, exit code 1\n"},
+        {"a program that goes on after its deadline",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Failed", "True", "DeadlineExceeded"));
+             s.pods.found = {pod(
+                 "p",
+                 R"({"metadata": {"creationTimestamp": "2026-01-15T11:00:05Z", "deletionGracePeriodSeconds": 30,
+                 "deletionTimestamp": "2026-01-15T12:00:20Z"}, "status": {"phase": "Running"}})")};
+         },
+         "State     failed 30m ago (DeadlineExceeded)\n          stopping, up to 30s\n"},
+        {"a JobSet that stays as it was built",
+         [](RelatedObjects& s) {
+             s.job_set.found["metadata"]["creationTimestamp"] = "2026-01-15T11:00:05Z";
+             s.events.found = {parsed(
+                 R"({"reason": "JobSetKept", "message": "The JobSet goes on as it was built: spec.x is not as now",
+                            "lastTimestamp": "2026-01-15T11:30:00Z"})")};
+         },
+         "JobSet    runs\n            The JobSet goes on as it was built: spec.x is not as now\n"},
+        {"an event about an earlier JobSet",
+         [](RelatedObjects& s) {
+             s.job_set.found["metadata"]["creationTimestamp"] = "2026-01-15T11:40:00Z";
+             s.events.found = {parsed(
+                 R"({"reason": "JobSetKept", "message": "x", "lastTimestamp": "2026-01-15T11:30:00Z"})")};
+         },
+         "JobSet    runs\n            jobs of node"},
+        {"a node of which nothing is heard",
+         [](RelatedObjects& s) {
+             s.pods.found = {pod(
+                 "p",
+                 R"({"metadata": {"creationTimestamp": "2026-01-15T11:00:05Z"}, "spec": {"nodeName": "n2"},
+                 "status": {"phase": "Running", "containerStatuses": [{"name": "node", "ready": true, "state": {"running": {}}}],
+                            "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-15T11:57:00Z"}]}})")};
+         },
+         "            p  Running on n2; its node n2 does not answer for 3m\n"},
         {"in a queue of Kueue",
          [](RelatedObjects& s) {
              s.job["spec"]["suspend"] = true;

@@ -110,19 +110,19 @@ TEST_CASE("ready nodes are read from the status, and of new jobs from their Jobs
         std::string spec;
         std::string jobs;
         std::optional<std::int64_t> ready;
-        bool needs_jobs;
+        bool needs_pods;
     };
     const std::string four = R"({"trainer": {"numNodes": 4}})";
     const Row rows[] = {
         {"all", four, R"([{"name": "node", "active": 1, "ready": 1}])", 4, false},
         {"not all", four, R"([{"name": "node", "active": 1}])", {}, true},
-        {"of one node", "{}", R"([{"name": "node", "active": 1}])", 0, false},
+        {"of one node", "{}", R"([{"name": "node", "active": 1}])", 0, true},
         {"none made yet", four, R"([{"name": "node"}])", 0, false},
         {"after initializers", four,
          R"([{"name": "dataset-initializer", "succeeded": 1}, {"name": "node", "active": 1, "ready": 1}])", 4,
          false},
         {"beside initializers", four,
-         R"([{"name": "dataset-initializer", "active": 1, "ready": 1}, {"name": "node"}])", 0, false},
+         R"([{"name": "dataset-initializer", "active": 1, "ready": 1}, {"name": "node"}])", 0, true},
         {"a launcher without its nodes",
          four,
          R"([{"name": "launcher", "active": 1, "ready": 1}, {"name": "node", "active": 1}])",
@@ -133,14 +133,31 @@ TEST_CASE("ready nodes are read from the status, and of new jobs from their Jobs
         INFO(row.name);
         const Brief seen = brief(job_of(row.spec, conditions(created, row.jobs)));
         CHECK(seen.nodes.ready == row.ready);
-        CHECK(seen.needs_jobs == row.needs_jobs);
+        CHECK(seen.needs_pods == row.needs_pods);
     }
     CHECK_FALSE(brief(job_of(four)).nodes.ready);
     Brief begins = brief(job_of(four, conditions(created, R"([{"name": "node", "active": 1}])")));
     CHECK(begins.state.word == "waits for its Pods");
-    set_ready_nodes(begins, 3);
+    set_pods(begins, {.what = PodsDo::run, .is_read = true, .ready = 3});
     CHECK(begins.nodes.ready == 3);
     CHECK(begins.state.word == "running");
+}
+
+TEST_CASE("a list tells what Pods do behind a state", "[list]") {
+    Brief fails = brief(job_of("{}", conditions(created, R"([{"name": "node", "active": 1, "ready": 1}])")));
+    CHECK(fails.seems_ready);
+    set_pods(fails, {.what = PodsDo::fail, .is_read = true, .detail = "3 of 6, exit code 1"});
+    CHECK(list_table(std::vector<Brief>{fails}, now, {})
+              .str()
+              .find("fails and is retried, 3 of 6, exit code 1") != std::string::npos);
+    CHECK(list_row(fails)["state"].as_string() == "fails and is retried");
+    CHECK(list_row(fails)["detail"].as_string() == "3 of 6, exit code 1");
+    Brief late =
+        brief(job_of("{}", conditions(created + "," + condition("Failed", "True", "DeadlineExceeded"))));
+    CHECK(late.stopped == now - 30min);
+    CHECK_FALSE(list_row(late).contains("detail"));
+    set_pods(late, {.is_read = true, .unfinished = 1, .grace = 30s});
+    CHECK(list_row(late)["detail"].as_string() == "stopping, up to 30s");
 }
 
 TEST_CASE("a running job has a deadline, an ended one a time to live", "[list]") {

@@ -1,0 +1,210 @@
+// What the Pods of a TrainJob do, and the state of the TrainJob by it.
+#include "job/pods.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "job/findings.hpp"
+#include "job/job_state.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+using namespace std::chrono_literals;
+
+const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
+
+Json parsed(const std::string& text) { return api::parse_json(text).value(); }
+
+std::string ago(std::chrono::seconds time) { return '"' + api::format_time(now - time) + '"'; }
+
+// A Pod of node-0 that was created an hour ago. `rest`: members of its status besides the phase.
+Json pod(const std::string& phase, const std::string& rest = "", const std::string& index = "0") {
+    Json made = parsed(R"({"status": {"phase": ")" + phase + "\"" + (rest.empty() ? "" : ", " + rest) + "}}");
+    Json& meta = made["metadata"];
+    meta["name"] = "night-node-0-" + index + "-x";
+    meta["namespace"] = "vision";
+    meta["creationTimestamp"] = api::format_time(now - 1h);
+    meta["labels"] =
+        parsed(R"({"jobset.sigs.k8s.io/jobset-name": "night", "jobset.sigs.k8s.io/replicatedjob-name": "node",
+                               "batch.kubernetes.io/job-name": "night-node-0"})");
+    meta["labels"]["batch.kubernetes.io/job-completion-index"] = index;
+    made["spec"]["nodeName"] = "n1";
+    return made;
+}
+
+std::string container(int restarts, const std::string& state, const std::string& last = "{}") {
+    return R"("containerStatuses": [{"name": "node", "ready": true, "restartCount": )" +
+           std::to_string(restarts) + R"(, "state": )" + state + R"(, "lastState": )" + last + "}]";
+}
+
+std::string waiting(const std::string& reason) { return R"({"waiting": {"reason": ")" + reason + "\"}}"; }
+
+std::string running_for(std::chrono::seconds time) {
+    return R"({"running": {"startedAt": )" + ago(time) + "}}";
+}
+
+// An attempt that took `lasted` and ended just now.
+std::string ended(int code, const std::string& reason = "Error", std::chrono::seconds lasted = 4s) {
+    return R"({"terminated": {"exitCode": )" + std::to_string(code) + R"(, "reason": ")" + reason +
+           R"(", "startedAt": )" + ago(lasted) + R"(, "finishedAt": )" + ago(0s) + "}}";
+}
+
+PodsState state_of(const std::vector<Json>& pods, const BackoffLimits& limits = {{"night-node-0", 6}},
+                   const NodeObjects& nodes = {}) {
+    std::vector<PodFacts> facts;
+    for (const Json& each : pods) facts.push_back(pod_facts(each, now, nodes));
+    return pods_state(std::move(facts), now - 2h, limits, now);
+}
+
+std::string words_of(const std::vector<Json>& pods) {
+    return text_of(activity_of({.state = lifecycle::State::running}, state_of(pods)));
+}
+
+Json stopping(std::chrono::seconds ends_in, int grace = 30) {
+    Json made = pod("Running");
+    made["metadata"]["deletionTimestamp"] = api::format_time(now + ends_in);
+    made["metadata"]["deletionGracePeriodSeconds"] = grace;
+    return made;
+}
+
+// The node has died: the cluster takes the readiness of the Pod away, and nobody that of its container.
+Json silent() {
+    return pod("Running", R"("conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": )" +
+                              ago(3min) + "}], " + container(0, running_for(1h)));
+}
+
+Json node(const std::string& ready, const std::string& message = "") {
+    return parsed(R"({"status": {"conditions": [{"type": "Ready", "status": ")" + ready +
+                  R"(", "message": ")" + message + R"(", "lastTransitionTime": )" + ago(2min) + "}]}}");
+}
+
+}  // namespace
+
+TEST_CASE("the state of a running job is what its Pods do", "[pods]") {
+    struct Row {
+        const char* words;
+        std::vector<Json> pods;
+    };
+    const std::string crash_loop = container(3, waiting("CrashLoopBackOff"), ended(1));
+    const Row rows[] = {
+        {"waits for its Pods", {}},
+        {"waits for its Pods", {pod("Pending")}},
+        {"waits for its Pods", {pod("Pending", container(0, waiting("ContainerCreating")))}},
+        {"running", {pod("Running", container(0, running_for(1h)))}},
+        {"running", {pod("Running"), pod("Pending", "", "1")}},
+        {"running", {pod("Succeeded"), pod("Pending", "", "1")}},
+        {"fails and is retried, 3 of 6, exit code 1", {pod("Running", crash_loop)}},
+        {"fails and is retried, 3 of 6, exit code 1",
+         {pod("Running", container(3, running_for(2s), ended(1)))}},
+        {"fails and is retried, 3 of 6, exit code 1", {pod("Running", container(3, ended(1)))}},
+        {"fails and is retried, exit code 1", {pod("Running", container(0, ended(1)))}},
+        {"fails and is retried, 2 of 6, OOMKilled, exit code 137",
+         {pod("Running", container(2, waiting("CrashLoopBackOff"), ended(137, "OOMKilled")))}},
+        {"fails and is retried, 3 of 6, exit code 1",
+         {pod("Running", container(0, running_for(1h)), "1"), pod("Running", crash_loop)}},
+        {"cannot start, its image cannot be pulled", {pod("Pending", container(0, waiting("ErrImagePull")))}},
+        {"cannot start, its image cannot be pulled",
+         {pod("Pending", container(0, waiting("ImagePullBackOff")))}},
+        {"cannot start, CreateContainerConfigError",
+         {pod("Pending", container(0, waiting("CreateContainerConfigError"))),
+          pod("Running", crash_loop, "1")}},
+        {"cannot start, its command cannot be run",
+         {pod("Running", container(1, waiting("CrashLoopBackOff"), ended(128, "StartError")))}},
+        {"lost a node, n1", {silent(), pod("Running", crash_loop, "1")}},
+    };
+    for (const Row& row : rows) {
+        INFO(row.words);
+        CHECK(words_of(row.pods) == row.words);
+    }
+}
+
+TEST_CASE("a restarted program runs again once it has run for longer than the attempt before", "[pods]") {
+    const std::string failed_fast = ended(1, "Error", 4s);
+    const std::string failed_late = ended(1, "Error", 10h);
+    CHECK(words_of({pod("Running", container(1, running_for(50s), failed_fast))}).starts_with("fails"));
+    CHECK(words_of({pod("Running", container(1, running_for(65s), failed_fast))}) == "running");
+    CHECK(words_of({pod("Running", container(1, running_for(4min), failed_late))}).starts_with("fails"));
+    CHECK(words_of({pod("Running", container(1, running_for(6min), failed_late))}) == "running");
+}
+
+TEST_CASE("the Pods that replace failed ones are further attempts", "[pods]") {
+    Json failed = pod("Failed", container(0, ended(3)));
+    Json next = pod("Running", container(0, running_for(2s)));
+    next["metadata"]["creationTimestamp"] = api::format_time(now - 1min);
+    CHECK(words_of({next, failed}) == "fails and is retried, 1 of 6, exit code 3");
+    CHECK(words_of({failed}) == "fails and is retried, 1 of 6, exit code 3");
+    next["status"]["containerStatuses"] =
+        parsed("{" + container(0, running_for(20min)) + "}")["containerStatuses"];
+    CHECK(words_of({next, failed}) == "running");
+    CHECK(words_of({pod("Failed", R"("reason": "Evicted")")}) == "fails and is retried, 1 of 6, Evicted");
+}
+
+TEST_CASE("without a limit only the tries are counted", "[pods]") {
+    const std::vector<Json> pods = {pod("Running", container(3, waiting("CrashLoopBackOff"), ended(1)))};
+    CHECK(state_of(pods, {}).detail == "3 times, exit code 1");
+    CHECK(state_of(pods, {{"night-node-0", 2'147'483'647}}).detail == "3 times, exit code 1");
+}
+
+TEST_CASE("the Pods of an earlier job of the name count for nothing", "[pods]") {
+    Json old = pod("Running");
+    old["metadata"]["creationTimestamp"] = api::format_time(now - 3h);
+    CHECK(state_of({old}).unfinished == 0);
+    CHECK(state_of({old}).what == PodsDo::wait);
+}
+
+TEST_CASE("a job stands still once the last of its Pods has ended", "[pods]") {
+    using enum lifecycle::State;
+    const JobStage held = {.state = suspended, .suspend = true};
+    const auto words = [](const JobStage& job, const std::vector<Json>& pods) {
+        return text_of(activity_of(job, state_of(pods)));
+    };
+    CHECK(words(held, {}) == "suspended");
+    CHECK(words(held, {stopping(20s)}) == "suspending, up to 30s");
+    CHECK(words(held, {pod("Running")}) == "suspending, up to 30s");
+    CHECK(words(held, {pod("Failed"), pod("Succeeded")}) == "suspended");
+    CHECK(words({.state = suspended, .suspend = true, .is_queued = true}, {stopping(20s)}) ==
+          "suspending, up to 30s");
+    CHECK(words({.state = failed}, {stopping(20s), stopping(5s, 600)}) == "failed, stopping, up to 10m");
+    CHECK(words({.state = complete}, {pod("Succeeded")}) == "complete");
+    CHECK(words({.state = failed}, {stopping(-10s)}) == "failed, stopping, up to 30s");
+    CHECK(words({.state = failed}, {stopping(-5min)}) == "failed, stopping, for longer than 30s");
+    CHECK(words({.state = running, .is_deleted = true}, {stopping(20s)}) ==
+          "being deleted, stopping, up to 30s");
+    const PodsState state = state_of({stopping(20s)});
+    CHECK(state.stops_since == now - 10s);
+    CHECK(state.names == std::vector<std::string>{"night-node-0-0-x on n1"});
+}
+
+TEST_CASE("a node that does not answer is seen by its condition, else by the Pod's", "[pods]") {
+    CHECK(problem_of(silent(), now) == "its node n1 does not answer for 3m");
+    CHECK(problem_of(silent(), now, {{"n1", node("Unknown", "Kubelet stopped posting node status.")}}) ==
+          "its node n1 does not answer for 2m: Kubelet stopped posting node status.");
+    CHECK(problem_of(silent(), now, {{"n1", Json()}}) == "its node n1 does not answer: the node is gone");
+    CHECK(problem_of(silent(), now, {{"n1", node("True")}}).empty());
+    Json busy = silent();
+    busy["status"]["containerStatuses"].items()[0]["ready"] = false;
+    CHECK(problem_of(busy, now).empty());
+    Json gated = silent();
+    gated["spec"]["readinessGates"] = parsed(R"([{"conditionType": "x"}])");
+    CHECK(problem_of(gated, now).empty());
+    // After five minutes the cluster deletes the Pod, and its node does not hear of it.
+    Json left = silent();
+    left["metadata"]["deletionTimestamp"] = api::format_time(now + 10s);
+    CHECK(words_of({left}) == "lost a node, n1");
+    left["metadata"]["deletionTimestamp"] = api::format_time(now - 3min + 30s);
+    CHECK(words_of({left}) == "waits for its Pods");
+}
+
+TEST_CASE("a Pod has some seconds more than its grace for its end", "[pods]") {
+    CHECK(problem_of(stopping(-14s), now).empty());
+    CHECK(problem_of(stopping(-10min), now) ==
+          "should have ended 10m ago; its node n1 does not let go of it");
+}
+
+TEST_CASE("any shape of a Pod has a state", "[pods]") {
+    for (const char* text : {"null", "[]", "{}", "7", R"({"metadata": 1, "spec": [], "status": "x"})"})
+        CHECK_FALSE(words_of({parsed(text), parsed(text)}).empty());
+}
+
+}  // namespace cli
