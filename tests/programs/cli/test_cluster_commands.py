@@ -300,6 +300,35 @@ def test_logs_of_all_pods_come_in_the_order_of_their_time():
 def test_followed_logs_end_with_the_job():
     with Team(running("night")) as team:
         team.objects[PODS] = [pod("a", 0), pod("b", 1, state="waiting")]
+def test_the_output_of_a_silent_node_is_left_out_after_ten_seconds():
+    with Team(running("night")) as team:
+        def answer(request, url, body, plain=team.answer):
+            if "/pods/b/log" in url.path or "/pods/c/log" in url.path:
+                team.ended.wait()
+            else:
+                plain(request, url, body)
+        team.answer = answer
+        team.objects[PODS] = [pod("a", 0, node="n1"), pod("b", 1, node="n2"), pod("c", 2, node="n2")]
+        team.logs = {"a": "2026-01-15T10:00:01Z one\n"}
+        begin = time.monotonic()
+        done = run(team, "logs", "night")
+        assert (done.returncode, done.stdout) == (1, "node-0-0 | one\n") and time.monotonic() - begin < 15
+        assert done.stderr == "".join(f"kubectl trainjob logs: {name}: its node n2 does not answer, and its output is left out\n" for name in "bc")
+
+
+def test_the_output_before_a_restart_is_printed_on_demand():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0, restarts=2), pod("b", 1)]
+        team.logs = {"a": "2026-01-15T10:00:01Z Traceback\n"}
+        assert out(team, "logs", "night", "--previous") == "node-0-0 | Traceback\n"
+        assert f"GET {PODS}/a/log?timestamps=true&container=node&previous=true" in team.asked
+        assert not [line for line in team.asked if "/pods/b/log" in line]
+        team.objects[PODS] = [pod("b", 1)]
+        said = run(team, "logs", "night", "--previous")
+        assert said.returncode == 1 and "no container of TrainJob team/night was restarted in its Pod: leave out --previous" in said.stderr
+        assert run(team, "logs", "night", "--previous", "--follow").returncode == 2
+
+
         team.logs = {"a": "2026-01-15T10:00:01Z one\n", "b": "2026-01-15T10:00:02Z two\n"}
         following = subprocess.Popen(command(team, "logs", "night", "--follow"), stdout=subprocess.PIPE, text=True, env=environment())
         assert following.stdout.readline() == "node-0-0 | one\n"

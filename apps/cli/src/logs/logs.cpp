@@ -3,8 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "api/names.hpp"
@@ -13,7 +15,9 @@
 #include "cluster/refusal.hpp"
 #include "cluster/session.hpp"
 #include "logs/sources.hpp"
+#include "logs/stream.hpp"
 #include "net/process/task_group.hpp"
+#include "net/process/timer.hpp"
 #include "text/terminal.hpp"
 
 namespace cli {
@@ -27,73 +31,12 @@ constexpr auto between_looks = 1s;
 // How long nothing of ended containers comes before the rest is given up. A node that is lost never ends its
 // part.
 constexpr auto late_output = 10s;
+// The API server asks the node for the output, and a lost node never answers.
+constexpr auto longest_wait = 10s;
 constexpr std::chrono::hours longest_silence{24 * 365};
 constexpr std::size_t buffered = 64 * 1024;
-constexpr std::size_t longest_last = 1024 * 1024;
 // Without --follow, the output of more Pods is printed one group after the other.
 constexpr std::size_t group_size = 100;
-
-// Every line begins with its time: lines of several Pods can be merged, and no line is empty.
-std::string target_of(const std::string& ns, const LogSource& source) {
-    return kube::path(resources::pods, {ns, source.pod}) +
-           "/log?timestamps=true&container=" + kube::percent_encode(source.container);
-}
-
-// The output of one container, line by line.
-class LogStream {
-public:
-    LogStream(kube::ApiServer& server, std::unique_ptr<kube::Watch> watch, LogSource source,
-              std::string target, std::string prefix)
-        : server_(&server),
-          watch_(std::move(watch)),
-          source_(std::move(source)),
-          target_(std::move(target)),
-          prefix_(std::move(prefix)) {}
-
-    /// Reads the next line. Returns false at the end.
-    kube::Async<bool> advance() {
-        if (!watch_) co_return false;
-        auto line = co_await watch_->next();
-        if (!line) co_return line.error();
-        if (line->empty()) {
-            watch_.reset();
-            co_return co_await read_last();
-        }
-        take(*line);
-        co_return true;
-    }
-    const LogSource& source() const { return source_; }
-    const std::string& stamp() const { return line_.stamp; }
-    Text printed(Colours colours) const { return Text(prefix_) + Text::output(line_.text, colours); }
-
-private:
-    // A part that continues a line has the time of its beginning.
-    void take(const std::string& part) {
-        if (part.starts_with('\r'))
-            line_.text = part.substr(1);
-        else
-            line_ = log_line(part);
-    }
-
-    // A watch drops a last line without its end.
-    kube::Async<bool> read_last() {
-        kube::Request request = {.target = target_ + "&tailLines=1", .accept = "*/*"};
-        request.max_answer = longest_last;
-        auto answer = co_await server_->send(std::move(request));
-        if (!answer || answer->body.empty() || answer->body.ends_with('\n')) co_return false;
-        LogLine last = log_line(answer->body);
-        if (last.stamp <= line_.stamp) co_return false;
-        line_ = std::move(last);
-        co_return true;
-    }
-
-    kube::ApiServer* server_;
-    std::unique_ptr<kube::Watch> watch_;
-    LogSource source_;
-    std::string target_;
-    std::string prefix_;
-    LogLine line_ = {};
-};
 
 // Each followed container has a connection, beside a few files of other kinds.
 constexpr std::size_t other_files = 32;
@@ -115,8 +58,9 @@ api::Error too_many(std::size_t containers, std::size_t files) {
 }
 
 bool works(const std::vector<LogSource>& sources) {
-    return std::any_of(sources.begin(), sources.end(),
-                       [](const LogSource& source) { return source.state == ContainerState::running; });
+    return std::any_of(sources.begin(), sources.end(), [](const LogSource& source) {
+        return source.state == ContainerState::running && !source.is_silent;
+    });
 }
 
 class Logs {
@@ -131,6 +75,12 @@ public:
         auto sources = co_await look();
         if (!sources) co_return sources.error();
         if (sources->empty()) co_return no_pods(*ended);
+        if (settings_.previous)
+            std::erase_if(*sources, [](const LogSource& source) { return source.restarts == 0; });
+        if (sources->empty())
+            co_return api::Error{.code = api::Errc::not_found,
+                                 .message = "no container of TrainJob " + to_string(key_) +
+                                            " was restarted in its Pod: leave out --previous"};
         co_return co_await merge_all(std::move(*sources));
     }
 
@@ -169,25 +119,85 @@ private:
         return settings_.prefix || several_ ? source.label + " | " : "";
     }
 
+    static api::Error silent(const LogSource& source) {
+        return {.code = api::Errc::unavailable,
+                .message = "its node " + source.node + " does not answer, and its output is left out"};
+    }
+
+    // No advice for what concerns one Pod alone: the API server has answered about the TrainJob.
     kube::Async<LogStream> open(LogSource source) {
-        std::string target = target_of(key_.ns, source);
-        kube::Request request = {
-            .target = target, .accept = "*/*", .idle_timeout = longest_silence, .lines = kube::Lines::output};
+        using namespace boost::asio::experimental::awaitable_operators;
+        std::string target = log_target(key_.ns, source);
+        if (settings_.previous) target += "&previous=true";
+        kube::Request request = {.target = target, .accept = "*/*", .lines = kube::Lines::output};
+        request.idle_timeout = settings_.follow ? longest_silence : std::chrono::seconds(longest_wait);
         if (settings_.follow) request.target += "&follow=true";
         if (settings_.tail >= 0) request.target += "&tailLines=" + std::to_string(settings_.tail);
-        auto watch = co_await session_.server.watch(std::move(request));
-        // A Pod that was deleted meanwhile does not mean that the TrainJob is missing.
-        if (!watch && watch.error().code == api::Errc::not_found) co_return watch.error();
-        if (!watch) co_return advised(watch.error());
+        auto opening = session_.server.watch(std::move(request));
+        auto limit = net::sleep_for(longest_wait);
+        auto first = co_await (std::move(opening) || std::move(limit));
+        if (first.index() != 0) co_return silent(source);
+        auto watch = std::move(std::get<0>(first));
+        if (!watch && watch.error().code == api::Errc::forbidden) co_return advised(watch.error());
+        if (!watch) co_return watch.error();
         std::string prefix = prefix_of(source);
         co_return LogStream(session_.server, std::move(*watch), std::move(source), std::move(target),
                             std::move(prefix));
+    }
+
+    // Without --follow, the end of a stream that nothing came from.
+    static api::Error broken(const api::Error& error, const LogSource& source) {
+        return error.code == api::Errc::unavailable && error.http_status == 0 ? silent(source) : error;
     }
 
     void blame(const LogSource& source, const api::Error& error) {
         if (leaving_) return;  // it was cancelled
         failed_ = true;
         remarks_ += log_line("logs", source.pod + ": " + api::describe(error));
+    }
+
+    // A stream with its first line, or why there is none.
+    struct Begun {
+        std::optional<LogStream> stream = {};
+        std::optional<api::Error> error = {};
+    };
+
+    kube::Task<> begin(LogSource source, Begun* begun) {
+        auto stream = co_await open(std::move(source));
+        if (!stream) {
+            begun->error = stream.error();
+            co_return;
+        }
+        auto any = co_await stream->advance();
+        if (!any)
+            begun->error = broken(any.error(), stream->source());
+        else if (*any)
+            begun->stream = std::move(*stream);
+    }
+
+    // Side by side, since each may take until its node counts as silent.
+    kube::Task<std::vector<LogStream>> begin_all(std::vector<LogSource> sources) {
+        const auto executor = co_await boost::asio::this_coro::executor;
+        net::TaskGroup group(executor);
+        net::Wakeup wakeup(executor);
+        std::vector<Begun> begun(sources.size());
+        std::size_t open = sources.size();
+        std::exception_ptr bug;
+        const auto on_end = [&](const std::exception_ptr& thrown) {
+            bug = thrown ? thrown : bug;
+            --open;
+            wakeup.notify();
+        };
+        for (std::size_t i = 0; i < sources.size(); ++i) group.start(begin(sources[i], &begun[i]), on_end);
+        while (open > 0) co_await wakeup.wait();
+        co_await group.join();
+        if (bug) std::rethrow_exception(bug);
+        std::vector<LogStream> streams;
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            if (begun[i].error) blame(sources[i], *begun[i].error);
+            if (begun[i].stream) streams.push_back(std::move(*begun[i].stream));
+        }
+        co_return std::move(streams);
     }
 
     kube::Async<Output> merge_all(std::vector<LogSource> sources) {
@@ -208,17 +218,7 @@ private:
 
     // The line with the earliest time comes first.
     kube::Async<> merge(std::vector<LogSource> sources) {
-        std::vector<LogStream> streams;
-        for (const LogSource& source : sources) {
-            auto stream = co_await open(source);
-            if (!stream) {
-                blame(source, stream.error());
-                continue;
-            }
-            auto any = co_await stream->advance();
-            if (!any) blame(source, any.error());
-            if (any && *any) streams.push_back(std::move(*stream));
-        }
+        std::vector<LogStream> streams = co_await begin_all(std::move(sources));
         Text text;
         while (!streams.empty()) {
             const auto first = std::min_element(
@@ -228,15 +228,20 @@ private:
             if (text.str().size() > buffered && !print(std::exchange(text, {})))
                 co_return api::Error{.message = "the output cannot be written"};
             auto more = co_await first->advance();
-            if (!more) blame(first->source(), more.error());
+            if (!more) blame(first->source(), broken(more.error(), first->source()));
             if (!more || !*more) streams.erase(first);
         }
         if (!print(text)) co_return api::Error{.message = "the output cannot be written"};
         co_return api::Result<>();
     }
 
+    // A node may send nothing before the first line. So the stream is opened until it answers.
     kube::Task<> follow(LogSource source) {
         auto stream = co_await open(source);
+        if (!stream && stream.error().code == api::Errc::unavailable && stream.error().http_status == 0) {
+            begun_.erase(source.id);
+            co_return;
+        }
         while (stream) {
             auto more = co_await stream->advance();
             last_sign_ = session_.clock.now();
@@ -253,8 +258,9 @@ private:
     kube::Async<Output> follow_all() {
         net::TaskGroup group(co_await boost::asio::this_coro::executor);
         api::Result<Output> outcome = Output{};
-        std::set<std::string> begun;
+        std::set<std::string> silent_pods;
         last_sign_ = session_.clock.now();
+        bool has_begun = false;
         std::exception_ptr bug;
         const std::size_t files = allow_many_files();
         const auto pass_on = [&bug](const std::exception_ptr& thrown) { bug = thrown ? thrown : bug; };
@@ -272,9 +278,13 @@ private:
                 break;
             }
             if (sources)
-                for (LogSource& source : *sources)
-                    if (source.state != ContainerState::waiting && begun.insert(source.id).second)
-                        group.start(follow(std::move(source)), pass_on);
+                for (LogSource& source : *sources) {
+                    if (source.is_silent && silent_pods.insert(source.id).second)
+                        blame(source, silent(source));
+                    if (source.is_silent || source.state == ContainerState::waiting) continue;
+                    if (begun_.insert(source.id).second) group.start(follow(std::move(source)), pass_on);
+                    has_begun = true;
+                }
             const bool over = sources && (gone || (ended && *ended));
             if (!over || works(*sources)) last_sign_ = session_.clock.now();
             if (over && (group.empty() || session_.clock.now() >= last_sign_ + late_output)) break;
@@ -284,7 +294,7 @@ private:
         leaving_ = true;
         co_await group.join();
         if (bug) std::rethrow_exception(bug);
-        if (outcome && begun.empty()) outcome = no_pods(true);
+        if (outcome && !has_begun) outcome = no_pods(true);
         if (outcome) outcome->err = remarks_;
         if (outcome && failed_) outcome->status = 1;
         co_return std::move(outcome);
@@ -293,6 +303,7 @@ private:
     Session& session_;
     const LogsSettings& settings_;
     api::ObjectKey key_;
+    std::set<std::string> begun_ = {};  // containers that are followed
     bool several_ = false;
     bool failed_ = false;
     bool unwritable_ = false;
@@ -321,11 +332,14 @@ void add_options(net::Options& options, LogsSettings& settings) {
     options.add("tail", "LINES", settings.tail, "the last lines of each Pod; -1 is all");
     options.add("follow", settings.follow, "print lines as they come, until the TrainJob has ended");
     options.shorten("follow", 'f');
+    options.add("previous", settings.previous, "the attempt before the last restart of each container");
     options.add("prefix", settings.prefix, "name the Pod in front of each line, also if there is only one");
     add_options(options, settings.cluster);
 }
 
 api::Result<Output> logs(const LogsSettings& settings) {
+    if (settings.previous && settings.follow)
+        return api::invalid("", "an attempt that has ended says no more: leave out --follow or --previous");
     return with_cluster(settings.cluster, "logs", [&](Session& session) { return show(session, settings); });
 }
 
@@ -333,14 +347,16 @@ Command logs_command() {
     static constexpr Example examples[] = {
         {"logs night --follow", "Prints the output of all Pods of the TrainJob night as it comes."},
         {"logs night --node 0 --tail 100", "Prints the last hundred lines of its first node."},
+        {"logs night --previous", "Prints what programs wrote before they failed and were restarted."},
     };
     return {.name = "logs",
             .argument = "NAMESPACE/NAME",
             .about = "print the output of all Pods of a TrainJob",
             .help =
                 "Prints the output of all Pods of a TrainJob, with lines of several Pods in the order of "
-                "their time, each behind the name of its Pod. It needs the role view. Exit status: 0; 1 if "
-                "there is no Pod, or if the output of one cannot be read; 2 on bad usage and for a "
+                "their time, each behind the name of its Pod. A node that does not answer for ten seconds is "
+                "named, and the output of the others is printed. It needs the role view. Exit status: 0; 1 "
+                "if there is no Pod, or if the output of one cannot be read; 2 on bad usage and for a "
                 "kubeconfig that cannot be used.",
             .examples = examples,
             .run = run_with<LogsSettings, logs>,

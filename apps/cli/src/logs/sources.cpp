@@ -4,6 +4,7 @@
 
 #include "api/names.hpp"
 #include "job/findings.hpp"
+#include "job/pods.hpp"
 
 namespace cli {
 namespace {
@@ -35,16 +36,15 @@ std::string container_of(const Json& pod, const std::string& wanted) {
 }
 
 void note_state(const Json& pod, LogSource& source) {
-    std::int64_t restarts = 0;
     for (const char* kind : {"containerStatuses", "initContainerStatuses"})
         for (const Json& status : pod["status"][kind].items()) {
             if (status["name"].as_string() != source.container) continue;
-            restarts = status["restartCount"].int_or(0);
+            source.restarts = status["restartCount"].int_or(0);
             source.state = status["state"].contains("running")      ? ContainerState::running
                            : status["state"].contains("terminated") ? ContainerState::ended
                                                                     : ContainerState::waiting;
         }
-    source.id = std::string(pod["metadata"]["uid"].as_string()) + "/" + std::to_string(restarts);
+    source.id = std::string(pod["metadata"]["uid"].as_string()) + "/" + std::to_string(source.restarts);
 }
 
 bool is_job(const Json& pod, std::string_view name) {
@@ -69,7 +69,9 @@ std::vector<LogSource> log_sources(std::vector<Json> pods, std::optional<std::in
     for (const Json& pod : pods) {
         LogSource source = {.pod = std::string(pod["metadata"]["name"].as_string()),
                             .container = container_of(pod, container),
-                            .label = short_name(pod)};
+                            .label = short_name(pod),
+                            .node = std::string(pod["spec"]["nodeName"].as_string()),
+                            .is_silent = silence_of(pod).has_value()};
         note_state(pod, source);
         sources.push_back(std::move(source));
     }

@@ -17,6 +17,9 @@ struct LogSource {
     std::string container = {};
     std::string label = {};  ///< "node-0-1": job, its number, number of the Pod
     std::string id = {};     ///< differs after each restart
+    std::string node = {};
+    bool is_silent = false;     ///< nothing is heard of the node
+    std::int64_t restarts = 0;  ///< of the container
     ContainerState state = ContainerState::waiting;
 };
 

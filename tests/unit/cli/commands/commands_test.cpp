@@ -208,6 +208,7 @@ TEST_CASE("logs of all Pods are in the order of their Jobs, and --node selects t
           "trainer-0-0/side ");
     CHECK(log_sources(pods, 2, "")[0].id == "node2/2");
     CHECK(log_sources(pods, 2, "")[0].state == ContainerState::running);
+    CHECK(log_sources(pods, 2, "")[0].restarts == 2);
     CHECK(log_sources(pods, 2, "other")[0].state == ContainerState::waiting);
 
     Json left = pod("node", "2");
