@@ -273,7 +273,10 @@ def test_a_timeline_is_drawn_as_text_and_as_a_picture(tmp_path):
     seen["status"]["containerStatuses"][0]["state"] = {"terminated": {"startedAt": "2026-01-15T10:30:00Z", "finishedAt": "2026-01-15T11:00:00Z"}}
     with Team(ended("night")) as team:
         team.objects[PODS] = [seen]
-        team.objects[EVENTS] = [{"reason": "Pulled", "involvedObject": {"kind": "Pod", "name": "night-node-0-0-x"}, "lastTimestamp": "2026-01-15T10:25:00Z"}]
+        about = {"kind": "Pod", "name": "night-node-0-0-x"}
+        team.objects[EVENTS] = [
+            {"reason": "Pulling", "message": 'Pulling image "x"', "involvedObject": about, "lastTimestamp": "2026-01-15T10:20:00Z"},
+            {"reason": "Pulled", "message": 'Successfully pulled image "x"', "involvedObject": about, "lastTimestamp": "2026-01-15T10:25:00Z"}]
         text = out(team, "timeline", "night", "--svg", str(tmp_path / "night.svg"))
     stages = [line.split()[:-1] for line in text.splitlines() if "#" in line]
     assert text.startswith("TrainJob team/night, complete, submitted 2026-01-15T10:00:00Z, took 1h\n")
@@ -297,9 +300,6 @@ def test_logs_of_all_pods_come_in_the_order_of_their_time():
         assert missing.returncode == 1 and "TrainJob team/night has no node 7 yet; " in missing.stderr
 
 
-def test_followed_logs_end_with_the_job():
-    with Team(running("night")) as team:
-        team.objects[PODS] = [pod("a", 0), pod("b", 1, state="waiting")]
 def test_the_output_of_a_silent_node_is_left_out_after_ten_seconds():
     with Team(running("night")) as team:
         def answer(request, url, body, plain=team.answer):
@@ -329,6 +329,9 @@ def test_the_output_before_a_restart_is_printed_on_demand():
         assert run(team, "logs", "night", "--previous", "--follow").returncode == 2
 
 
+def test_followed_logs_end_with_the_job():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0), pod("b", 1, state="waiting")]
         team.logs = {"a": "2026-01-15T10:00:01Z one\n", "b": "2026-01-15T10:00:02Z two\n"}
         following = subprocess.Popen(command(team, "logs", "night", "--follow"), stdout=subprocess.PIPE, text=True, env=environment())
         assert following.stdout.readline() == "node-0-0 | one\n"

@@ -1,13 +1,14 @@
 #include "timeline/model.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "job/findings.hpp"
 #include "job/job_state.hpp"
+#include "job/pods.hpp"
 #include "text/duration.hpp"
+#include "timeline/pod_times.hpp"
 
 namespace cli {
 namespace {
@@ -18,70 +19,22 @@ using std::chrono::seconds;
 constexpr seconds shortest_loss{60};
 constexpr int part_of_loss = 10;
 
-using Moment = std::optional<api::Time>;
+// The stage of programs of which no attempt lasts.
+constexpr std::string_view failing = "fails and is retried";
 
-Moment moment(const Json& text) {
-    const auto time = api::parse_time(text.as_string());
-    return time ? Moment(*time) : std::nullopt;
-}
-
-// The times at which one Pod reached its stages; empty: not yet, or unknown.
-struct PodTimes {
-    const Json* pod = nullptr;
-    Moment created = {};
-    Moment scheduled = {};
-    Moment pulled = {};
-    Moment started = {};
-    Moment finished = {};
-    bool failed = false;
-};
-
-void note_containers(const Json& statuses, PodTimes& times) {
-    bool all_finished = !statuses.items().empty();
-    for (const Json& status : statuses.items()) {
-        const Json& state = status["state"];
-        for (const char* kind : {"running", "terminated"})
-            if (const Moment started = moment(state[kind]["startedAt"]))
-                times.started = std::max(times.started.value_or(*started), *started);
-        if (const Moment finished = moment(state["terminated"]["finishedAt"]))
-            times.finished = std::max(times.finished.value_or(*finished), *finished);
-        else
-            all_finished = false;
-    }
-    if (!all_finished) times.finished.reset();
-}
-
-PodTimes times_of(const Json& pod, const std::map<std::string_view, api::Time>& pulls) {
-    PodTimes times = {.pod = &pod, .created = moment(pod["metadata"]["creationTimestamp"])};
-    for (const api::Condition& each : api::parse_conditions(pod["status"]["conditions"]))
-        if (each.type == "PodScheduled" && each.is_true()) times.scheduled = each.last_transition;
-    const auto pulled = pulls.find(pod["metadata"]["name"].as_string());
-    if (pulled != pulls.end()) times.pulled = pulled->second;
-    note_containers(pod["status"]["containerStatuses"], times);
-    times.failed = pod["status"]["phase"].as_string() == "Failed";
-    return times;
-}
-
-// For each Pod, when its last image was pulled.
-std::map<std::string_view, api::Time> pulls_of(const std::vector<Json>& events) {
-    std::map<std::string_view, api::Time> pulls;
-    for (const Json& event : events) {
-        const Moment time = time_of_event(event);
-        if (!time || event["reason"].as_string() != "Pulled") continue;
-        api::Time& last = pulls[event["involvedObject"]["name"].as_string()];
-        last = std::max(last, *time);
-    }
-    return pulls;
-}
-
-// The time of the last one; empty if one is missing.
-Moment last_of(const std::vector<PodTimes>& pods, Moment PodTimes::*which) {
+// The latest of the known times.
+Moment latest_of(const std::vector<PodTimes>& pods, Moment PodTimes::*which) {
     Moment last;
-    for (const PodTimes& pod : pods) {
-        if (!(pod.*which)) return std::nullopt;
-        last = std::max(last.value_or(*(pod.*which)), *(pod.*which));
-    }
+    for (const PodTimes& pod : pods)
+        if (pod.*which) last = std::max(last.value_or(*(pod.*which)), *(pod.*which));
     return last;
+}
+
+// The time of the last one; empty if one of the existing Pods has none.
+Moment last_of(const std::vector<PodTimes>& pods, Moment PodTimes::*which) {
+    const bool all = std::all_of(pods.begin(), pods.end(),
+                                 [which](const PodTimes& pod) { return !pod.pod || pod.*which; });
+    return all ? latest_of(pods, which) : std::nullopt;
 }
 
 Moment first_start(const std::vector<Json>& jobs) {
@@ -95,12 +48,15 @@ Moment first_start(const std::vector<Json>& jobs) {
 // Adds stages one after the other.
 class Stages {
 public:
-    Stages(Timeline& timeline, api::Time begin) : timeline_(timeline), at_(begin) {}
+    /// `end`: of the TrainJob; no stage is open any more.
+    Stages(Timeline& timeline, api::Time begin, Moment end = {})
+        : timeline_(timeline), at_(begin), end_(end) {}
 
-    /// The stage ends at `end`; without one it is open. Returns false if it is open.
+    /// The stage ends at `end`; without one it is open, or ends with the TrainJob. Returns false in that
+    /// case.
     bool add(std::string name, Moment end, Tone tone = Tone::held) {
-        Span span = {.name = std::move(name), .begin = at_, .tone = tone, .goes_on = !end};
-        span.end = std::clamp(end.value_or(timeline_.end), at_, timeline_.end);
+        Span span = {.name = std::move(name), .begin = at_, .tone = tone, .goes_on = !end && !end_};
+        span.end = std::clamp(end ? *end : end_.value_or(timeline_.end), at_, timeline_.end);
         at_ = span.end;
         if (span.end > span.begin || span.goes_on) timeline_.stages.push_back(std::move(span));
         return end.has_value();
@@ -109,6 +65,7 @@ public:
 private:
     Timeline& timeline_;
     api::Time at_;
+    Moment end_;
 };
 
 struct Suspended {
@@ -139,7 +96,10 @@ bool was_restarted(const TimelineObjects& seen) {
 // The reason why a Pod does not leave the stage.
 std::string first_problem(const std::vector<PodTimes>& pods, api::Time now) {
     for (const PodTimes& each : pods)
-        if (std::string problem = problem_of(*each.pod, now); !problem.empty()) return problem;
+        if (!each.pod)
+            continue;
+        else if (std::string problem = problem_of(*each.pod, now); !problem.empty())
+            return problem;
     return "";
 }
 
@@ -147,12 +107,24 @@ void mark_losses(Timeline& timeline, const std::vector<PodTimes>& pods, api::Tim
     const seconds whole = timeline.end - timeline.begin;
     for (Span& stage : timeline.stages) {
         const seconds length = stage.end - stage.begin;
-        if (stage.tone == Tone::good || length < shortest_loss || length * part_of_loss < whole) continue;
+        if (stage.tone == Tone::good || stage.tone == Tone::faint || length < shortest_loss ||
+            length * part_of_loss < whole)
+            continue;
         stage.note = std::to_string(length * 100 / whole) + "% of the time was lost here";
         const std::string why = stage.goes_on ? first_problem(pods, now) : "";
         if (!why.empty()) stage.note += ": " + why;
         stage.tone = Tone::bad;
     }
+}
+
+// Of programs that have begun. What fails again and again does not run.
+void add_run(Stages& stages, const Moment& again, bool fails, const Moment& end) {
+    if (fails) {
+        stages.add(std::string(failing), end, Tone::bad);
+        return;
+    }
+    if (again) stages.add("earlier attempts", again);
+    stages.add("running", end, Tone::good);
 }
 
 NodeRow node_row(const PodTimes& pod, api::Time end) {
@@ -163,35 +135,70 @@ NodeRow node_row(const PodTimes& pod, api::Time end) {
     const bool runs = stages.add("scheduling", pod.scheduled) &&
                       (!pod.pulled || stages.add("image pulls", pod.pulled)) &&
                       stages.add("start", pod.started);
-    if (runs) {
-        stages.add(pod.failed ? "failed" : "running", pod.finished, pod.failed ? Tone::bad : Tone::good);
-    }
+    if (runs && pod.has_failed)
+        stages.add("failed", pod.finished, Tone::bad);
+    else if (runs)
+        add_run(stages, pod.again, pod.fails, pod.finished);
     row.spans = std::move(part.stages);
     return row;
 }
 
+// Of Pods that are gone, a time that no event has is not known.
+void add_pods(Stages& stages, const std::vector<PodTimes>& pods, const Moment& end) {
+    const auto add = [&](const char* name, Moment PodTimes::*which) {
+        const Moment time = last_of(pods, which);
+        if (time || (!pods.empty() && pods.front().pod)) return stages.add(name, time);
+        stages.add("unknown", end, Tone::faint);
+        return false;
+    };
+    const Moment pulled = latest_of(pods, &PodTimes::pulled);
+    const bool run = add("scheduling", &PodTimes::scheduled) &&
+                     (!pulled || stages.add("image pulls", pulled)) && add("start", &PodTimes::started);
+    if (!run) return;
+    const bool fails = std::any_of(pods.begin(), pods.end(), [](const PodTimes& pod) { return pod.fails; });
+    add_run(stages, latest_of(pods, &PodTimes::again), fails, end);
+}
+
+// When the objects were there that make Pods.
+Moment creation_of(const TimelineObjects& seen, const api::TrainJob& job, api::Time begin) {
+    if (const Moment started = first_start(seen.jobs); started && *started >= begin) return started;
+    const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
+    if (!created || !created->is_true()) return std::nullopt;
+    return std::max(created->last_transition, begin);
+}
+
 void add_stages(Timeline& timeline, const TimelineObjects& seen, const api::TrainJob& job,
-                const std::vector<PodTimes>& pods, Moment end) {
-    Stages stages(timeline, timeline.begin);
+                const std::vector<PodTimes>& existing, Moment end, api::Time now) {
+    Stages stages(timeline, timeline.begin, end);
     const std::string held = job.queue.empty() ? "suspended" : "queued";
     const std::string before = was_restarted(seen) ? "earlier attempts" : "creation";
+    api::Time begin = timeline.begin;
     if (const auto suspended = suspension_of(job, seen.events)) {
         if (suspended->begin && *suspended->begin - timeline.begin > seconds(5))
             stages.add("before", suspended->begin);
         if (!stages.add(held, suspended->end)) return;
+        begin = *suspended->end;
     }
-    if (pods.empty()) {
-        const Moment started = first_start(seen.jobs);
-        if (!stages.add("creation", started ? started : end)) return;
-        if (started) stages.add("running", end, Tone::good);
+    if (!existing.empty()) {
+        if (stages.add(before, last_of(existing, &PodTimes::created))) add_pods(stages, existing, end);
         return;
     }
-    const Moment pulled = last_of(pods, &PodTimes::pulled);
-    const bool run = stages.add(before, last_of(pods, &PodTimes::created)) &&
-                     stages.add("scheduling", last_of(pods, &PodTimes::scheduled)) &&
-                     (!pulled || stages.add("image pulls", pulled)) &&
-                     stages.add("start", last_of(pods, &PodTimes::started));
-    if (run) stages.add("running", end, Tone::good);
+    const Moment created = creation_of(seen, job, begin);
+    const bool may_be_gone = end || seen.pods_unread;
+    // A job that goes on without Pods has yet to get them.
+    if (!stages.add(before, may_be_gone ? created : std::nullopt)) return;
+    add_pods(stages, times_of_events(seen, job, begin, now), end);
+}
+
+PodsState pods_of(const TimelineObjects& seen, const api::TrainJob& job, api::Time now) {
+    if (seen.pods_unread) return {};
+    BackoffLimits limits;
+    for (const Json& each : seen.jobs)
+        if (const auto limit = each["spec"]["backoffLimit"].as_int())
+            limits[std::string(each["metadata"]["name"].as_string())] = *limit;
+    std::vector<PodFacts> pods;
+    for (const Json& pod : seen.pods) pods.push_back(pod_facts(pod, now));
+    return pods_state(std::move(pods), job.meta.creation, limits, now);
 }
 
 }  // namespace
@@ -200,27 +207,25 @@ Timeline timeline_of(const TimelineObjects& seen, api::Time now) {
     const api::TrainJob job = api::parse_train_job(seen.job);
     const api::Condition* terminal = api::terminal_condition(job);
     const Moment end = terminal ? Moment(terminal->last_transition) : std::nullopt;
-    Timeline timeline = {.begin = job.meta.creation, .end = std::max(end.value_or(now), job.meta.creation)};
-
-    const auto pulls = pulls_of(seen.events);
-    std::vector<PodTimes> pods;
-    for (const Json& pod : seen.pods) pods.push_back(times_of(pod, pulls));
-    std::sort(pods.begin(), pods.end(),
-              [](const PodTimes& a, const PodTimes& b) { return comes_before(*a.pod, *b.pod); });
-    const bool any =
-        std::any_of(pods.begin(), pods.end(), [](const PodTimes& pod) { return pod.started.has_value(); });
-    const PodsState state = {.what = any ? PodsDo::run : PodsDo::wait};
+    const PodsState state = pods_of(seen, job, now);
+    const bool stops = end && state.unfinished > 0;
+    Timeline timeline = {.begin = job.meta.creation,
+                         .end = std::max(stops ? now : end.value_or(now), job.meta.creation)};
+    const seconds length = std::max(end.value_or(now), timeline.begin) - timeline.begin;
     timeline.title = "TrainJob " + to_string(job.meta.key()) + ", " +
-                     std::string(activity_of(stage_of(job), state).word) + ", submitted " +
+                     text_of(activity_of(stage_of(job), state)) + ", submitted " +
                      api::format_time(timeline.begin) + ", " + (end ? "took " : "") +
-                     format_duration(timeline.end - timeline.begin) + (end ? "" : " ago");
-    add_stages(timeline, seen, job, pods, end);
+                     format_duration(length) + (end ? "" : " ago");
+    const std::vector<PodTimes> pods = times_of_pods(seen, now);
+    add_stages(timeline, seen, job, pods, end, now);
+    if (stops) Stages(timeline, *end).add("stopping", std::nullopt);
     mark_losses(timeline, pods, now);
     for (const PodTimes& pod : pods) timeline.nodes.push_back(node_row(pod, timeline.end));
     if (const std::int64_t restarts = seen.job_set["status"]["restarts"].int_or(0); restarts > 0)
         timeline.notes.push_back("the JobSet was restarted " + times(restarts) +
                                  "; Pods are those of the last attempt");
-    if (pods.empty() && !seen.jobs.empty()) timeline.notes.push_back("its Pods are gone");
+    if (pods.empty() && end)
+        timeline.notes.push_back("its Pods are gone: these are the times of their events");
     return timeline;
 }
 

@@ -16,7 +16,8 @@ struct TimelineObjects {
     api::Json job_set = {};  ///< the TrainJob's own
     std::vector<api::Json> jobs = {};
     std::vector<api::Json> pods = {};
-    std::vector<api::Json> events = {};  ///< of the TrainJob, and pulls of its Pods
+    bool pods_unread = false;
+    std::vector<api::Json> events = {};  ///< of the TrainJob, and the normal ones of its Pods
 };
 
 /// A part of the time of a TrainJob or of one of its Pods.
@@ -44,8 +45,9 @@ struct Timeline {
 };
 
 /// Returns the times of a TrainJob. The stages are suspended or queued, creation, scheduling, image pulls,
-/// start, running; a stage ends when the last Pod has left it. A stage before running is marked as lost time
-/// if it takes a minute and a tenth of the whole time.
+/// start, running, or in its place "fails and is retried", stopping; a stage ends when the last Pod has left
+/// it. Of Pods that are gone, their events tell; what these do not tell is "unknown". A stage before running
+/// is marked as lost time if it takes a minute and a tenth of the whole time.
 Timeline timeline_of(const TimelineObjects& seen, api::Time now);
 
 /// Returns lines with a bar for each stage and each Pod, as wide as the terminal, or 100 columns in a pipe.

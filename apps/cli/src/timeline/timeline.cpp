@@ -10,6 +10,7 @@
 #include "job/read.hpp"
 #include "text/terminal.hpp"
 #include "timeline/model.hpp"
+#include "timeline/pod_times.hpp"
 
 namespace cli {
 namespace {
@@ -54,16 +55,18 @@ kube::Async<Timeline> read_timeline(Session& session, api::ObjectKey key) {
     take(std::move(jobs), "its Jobs", seen.jobs, missing);
     ListQuery pods_query = {.resource = resources::pods, .ns = key.ns, .labels = labels};
     auto pods = co_await read_objects(session.server, std::move(pods_query));
+    seen.pods_unread = !pods;
     take(std::move(pods), "its Pods", seen.pods, missing);
     ListQuery own_events = {.resource = resources::events,
                             .ns = key.ns,
                             .fields = "involvedObject.name=" + key.name + ",involvedObject.kind=TrainJob"};
     auto events = co_await read_objects(session.server, std::move(own_events));
     take(std::move(events), "its events", seen.events, missing);
-    ListQuery pulls_query = {
-        .resource = resources::events, .ns = key.ns, .fields = "involvedObject.kind=Pod,reason=Pulled"};
-    auto pulls = co_await read_objects(session.server, std::move(pulls_query));
-    take(std::move(pulls), "image pulls", seen.events, missing);
+    ListQuery of_pods = {
+        .resource = resources::events, .ns = key.ns, .fields = "involvedObject.kind=Pod,type=Normal"};
+    auto pod_events = co_await read_objects(session.server, std::move(of_pods));
+    if (pod_events) std::erase_if(*pod_events, [&](const Json& event) { return !is_of_pods(event, seen); });
+    take(std::move(pod_events), "events of its Pods", seen.events, missing);
 
     Timeline timeline = timeline_of(seen, session.now());
     timeline.notes.insert(timeline.notes.end(), missing.notes.begin(), missing.notes.end());

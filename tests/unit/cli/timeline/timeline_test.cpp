@@ -46,9 +46,38 @@ Json pod(const std::string& name, const std::string& created, const std::string&
     return made;
 }
 
-Json pulled(const std::string& pod_name, const std::string& time) {
-    return parsed(R"({"reason": "Pulled", "involvedObject": {"kind": "Pod", "name": ")" + pod_name +
-                  R"("}, "lastTimestamp": )" + stamp(time) + "}");
+Json pod_event(const std::string& reason, const std::string& pod_name, const std::string& time,
+               const std::string& message = "") {
+    Json event = parsed(R"({"involvedObject": {"kind": "Pod"}, "firstTimestamp": )" + stamp(time) +
+                        R"(, "lastTimestamp": )" + stamp(time) + "}");
+    event["reason"] = reason;
+    event["message"] = message;
+    event["involvedObject"]["name"] = pod_name;
+    return event;
+}
+
+Json pulling(const std::string& pod_name, const std::string& image, const std::string& time) {
+    return pod_event("Pulling", pod_name, time, "Pulling image \"" + image + "\"");
+}
+
+Json pulled(const std::string& pod_name, const std::string& image, const std::string& time) {
+    return pod_event("Pulled", pod_name, time, "Successfully pulled image \"" + image + "\" in 14s");
+}
+
+// The event of a container that was started `count` times.
+Json started(const std::string& pod_name, const std::string& first, const std::string& last, int count = 1) {
+    Json event = pod_event("Started", pod_name, last);
+    event["firstTimestamp"] = "2026-01-15T" + first + "Z";
+    event["count"] = count;
+    return event;
+}
+
+// A job that ended, and of which the cluster has neither JobSet nor Pods any more.
+TimelineObjects without_objects(const std::string& type, const std::string& time) {
+    TimelineObjects seen = submitted();
+    seen.job["status"]["jobsStatus"] = parsed(R"([{"name": "node", "active": 1}])");
+    seen.job["status"]["conditions"].push_back(condition(type, "True", time));
+    return seen;
 }
 
 std::string stages_of(const Timeline& timeline) {
@@ -65,7 +94,9 @@ TEST_CASE("a stage ends when the last Pod has left it", "[timeline]") {
     TimelineObjects seen = submitted();
     seen.pods = {pod("a", "11:01:00", "11:02:00", "11:20:00"), pod("b", "11:05:00", "11:10:00", "11:30:00")};
     CHECK(stages_of(timeline_of(seen, now)) == "creation 0-5 scheduling 5-10 start 10-30 running 30-60... ");
-    seen.events = {pulled("a", "11:15:00"), pulled("b", "11:12:00"), pulled("b", "11:25:00")};
+    seen.events = {pulling("a", "x", "11:02:00"), pulled("a", "x", "11:15:00"),
+                   pulling("b", "x", "11:10:00"), pulled("b", "x", "11:12:00"),
+                   pulling("b", "y", "11:12:00"), pulled("b", "y", "11:25:00")};
     CHECK(stages_of(timeline_of(seen, now)) ==
           "creation 0-5 scheduling 5-10 image pulls 10-25 start 25-30 running 30-60... ");
     seen.job["status"]["conditions"].push_back(condition("Complete", "True", "11:50:00"));
@@ -117,8 +148,86 @@ TEST_CASE("without its Pods, a job's stages are read from its Jobs", "[timeline]
     seen.jobs = {parsed(R"({"status": {"startTime": )" + stamp("11:10:00") + "}}")};
     seen.job["status"]["conditions"].push_back(condition("Failed", "True", "11:40:00"));
     const Timeline timeline = timeline_of(seen, now);
-    CHECK(stages_of(timeline) == "creation 0-10 running 10-40 ");
-    CHECK(timeline.notes == std::vector<std::string>{"its Pods are gone"});
+    CHECK(stages_of(timeline) == "creation 0-10 unknown 10-40 ");
+    CHECK(timeline.stages.back().note.empty());
+    CHECK(timeline.notes ==
+          std::vector<std::string>{"its Pods are gone: these are the times of their events"});
+}
+
+TEST_CASE("an image that was on the node takes no time", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "11:01:00", "11:02:00", "11:20:00")};
+    seen.events = {pod_event("Pulled", "a", "11:15:00", "Container image \"x\" already present on machine")};
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-1 scheduling 1-2 start 2-20 running 20-60... ");
+    // That of a later container was pulled, and is not timed by the restarts of the other one.
+    seen.events.push_back(pulling("a", "y", "11:03:00"));
+    seen.events.push_back(pulled("a", "y", "11:05:00"));
+    CHECK(stages_of(timeline_of(seen, now)) ==
+          "creation 0-1 scheduling 1-2 image pulls 2-5 start 5-20 running 20-60... ");
+}
+
+TEST_CASE("after a deadline, events tell when the Pods ran", "[timeline]") {
+    TimelineObjects seen = without_objects("Failed", "11:30:00");
+    seen.events = {pod_event("Scheduled", "night-node-0-0-abcde", "11:02:00"),
+                   started("night-node-0-0-abcde", "11:04:00", "11:04:00"),
+                   pod_event("Scheduled", "night-shift-node-0-0-abcde", "11:20:00"),
+                   started("night-node-0-0-early", "10:00:00", "10:00:00")};
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-0 scheduling 0-2 start 2-4 running 4-30 ");
+    seen.events.clear();
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-0 unknown 0-30 ");
+    // It never had objects.
+    seen.job["status"]["conditions"].items()[0] = condition("Created", "False", "11:00:01");
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-30 ");
+}
+
+TEST_CASE("a program that fails again and again does not run", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "11:00:00", "11:00:00", "11:58:00")};
+    seen.events = {started("a", "11:01:00", "11:58:00", 6)};
+    Json& status = seen.pods[0]["status"]["containerStatuses"].items()[0];
+    status = parsed(
+        R"({"name": "node", "restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {
+        "terminated": {"exitCode": 1, "startedAt": )" +
+        stamp("11:58:00") + R"(, "finishedAt": )" + stamp("11:58:04") + "}}}");
+    Timeline timeline = timeline_of(seen, now);
+    CHECK(stages_of(timeline) == "start 0-1 fails and is retried 1-60... ");
+    CHECK(timeline.stages.back().note.find("CrashLoopBackOff; before: exit code 1") != std::string::npos);
+    CHECK(timeline.title.find(", fails and is retried, 5 times, exit code 1, submitted") !=
+          std::string::npos);
+    CHECK(timeline.nodes[0].spans.back().name == "fails and is retried");
+    // An attempt that lasts.
+    status["state"] = parsed(R"({"running": {"startedAt": )" + stamp("11:30:00") + "}}");
+    CHECK(stages_of(timeline_of(seen, now)) == "start 0-1 earlier attempts 1-30 running 30-60... ");
+}
+
+TEST_CASE("the attempts of Pods that are gone are told by their events", "[timeline]") {
+    TimelineObjects seen = without_objects("Failed", "11:30:00");
+    seen.events = {pod_event("Scheduled", "night-node-0-0-abcde", "11:00:01"),
+                   started("night-node-0-0-abcde", "11:01:00", "11:29:00", 6)};
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-0 start 0-1 fails and is retried 1-30 ");
+    seen = without_objects("Complete", "11:30:00");
+    seen.events = {pod_event("Scheduled", "night-node-0-0-abcde", "11:00:01"),
+                   started("night-node-0-0-abcde", "11:01:00", "11:29:00", 2)};
+    CHECK(stages_of(timeline_of(seen, now)).ends_with("earlier attempts 1-29 running 29-30 "));
+}
+
+TEST_CASE("a job without Pods that has not ended has yet to get them", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.jobs = {parsed(R"({"status": {"startTime": )" + stamp("11:10:00") + "}}")};
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-60... ");
+    seen.pods_unread = true;
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-10 unknown 10-60... ");
+}
+
+TEST_CASE("a program that goes on after the end of its job is shown", "[timeline]") {
+    TimelineObjects seen = without_objects("Failed", "11:59:30");
+    seen.pods = {pod("a", "11:00:00", "11:00:00", "11:00:00")};
+    seen.pods[0]["metadata"]["deletionTimestamp"] = "2026-01-15T12:00:00Z";
+    const Timeline timeline = timeline_of(seen, now);
+    CHECK(timeline.stages.back().name == "stopping");
+    CHECK(timeline.stages.back().goes_on);
+    CHECK(timeline.title.find(", failed, stopping, up to 30s, ") != std::string::npos);
+    CHECK(timeline.title.ends_with("took 59m 30s"));
 }
 
 TEST_CASE("any shape of objects makes a timeline", "[timeline]") {
