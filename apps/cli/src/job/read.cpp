@@ -73,7 +73,7 @@ std::set<api::ObjectKey> chosen(const std::vector<Brief>& jobs, const PodsQuery&
         const bool stops = job.stopped && (query.all || query.now - *job.stopped < longest_end);
         if (!job.needs_pods && !job.seems_ready && !stops) continue;
         if (job.needs_pods) needed.insert(job.key);
-        all.insert(job.key);
+        if (query.all || all.size() <= most_names) all.insert(job.key);
         nodes += job.nodes.wanted;
     }
     const bool is_much = all.size() > most_names || nodes > most_nodes;

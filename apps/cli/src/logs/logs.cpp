@@ -181,15 +181,15 @@ private:
         net::TaskGroup group(executor);
         net::Wakeup wakeup(executor);
         std::vector<Begun> begun(sources.size());
-        std::size_t open = sources.size();
+        std::size_t waiting = sources.size();
         std::exception_ptr bug;
         const auto on_end = [&](const std::exception_ptr& thrown) {
             bug = thrown ? thrown : bug;
-            --open;
+            --waiting;
             wakeup.notify();
         };
         for (std::size_t i = 0; i < sources.size(); ++i) group.start(begin(sources[i], &begun[i]), on_end);
-        while (open > 0) co_await wakeup.wait();
+        while (waiting > 0) co_await wakeup.wait();
         co_await group.join();
         if (bug) std::rethrow_exception(bug);
         std::vector<LogStream> streams;
