@@ -81,6 +81,7 @@ def test_an_image_that_cannot_be_pulled_is_named(explain, rest):
         "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"train:1.0\""}}}]}}, subresource="status")
     text = explain.once("container node: ImagePullBackOff: Back-off pulling image \"train:1.0\"", "misspelt")
     assert f"{pod['metadata']['name']}  Pending on {pod['spec']['nodeName']}; " in text
+    assert "State     cannot start, its image cannot be pulled\n" in text
 
 
 def test_a_deadline_that_has_passed(explain, rest):
