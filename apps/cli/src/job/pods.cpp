@@ -97,8 +97,10 @@ PodDoes does(const Attempts& attempts, api::Time now) {
 std::string retries(std::int64_t tries, const BackoffLimits& limits, const PodFacts& pod) {
     if (tries == 0) return pod.cause;
     const auto limit = limits.find(pod.job);
-    // A Job with limits for each number has the highest one of all.
-    const bool is_limited = limit != limits.end() && limit->second < std::numeric_limits<std::int32_t>::max();
+    // A Job with limits for each number has the highest one of all. Beyond a limit the Job has failed, and a
+    // failure policy may start it again.
+    const bool is_limited = limit != limits.end() && tries <= limit->second &&
+                            limit->second < std::numeric_limits<std::int32_t>::max();
     const std::string count =
         is_limited ? std::to_string(tries) + " of " + std::to_string(limit->second) : times(tries);
     return pod.cause.empty() ? count : count + ", " + pod.cause;
@@ -210,7 +212,9 @@ PodsState pods_state(std::vector<PodFacts> pods, api::Time job_created, const Ba
         if (pod.deletion && pod.does != PodDoes::lost) continue;
         const bool has_failed = pod.ended && pod.does == PodDoes::fail;
         tries[pod.job] += pod.restarts + (has_failed ? 1 : 0);
-        Attempts& attempts = numbers[{pod.job, pod.index}];
+        // Without a number nothing shows which Pod replaces it.
+        if (has_failed && pod.index.empty()) continue;
+        Attempts& attempts = numbers[{pod.job, pod.index.empty() ? pod.name : pod.index}];
         if (attempts.now && attempts.now->ended && attempts.now->does == PodDoes::fail)
             attempts.failed = attempts.now;
         attempts.now = &pod;

@@ -144,6 +144,19 @@ TEST_CASE("without a limit only the tries are counted", "[pods]") {
     const std::vector<Json> pods = {pod("Running", container(3, waiting("CrashLoopBackOff"), ended(1)))};
     CHECK(state_of(pods, {}).detail == "3 times, exit code 1");
     CHECK(state_of(pods, {{"night-node-0", 2'147'483'647}}).detail == "3 times, exit code 1");
+    CHECK(state_of({pod("Failed", container(0, ended(1)))}, {{"night-node-0", 0}}).detail ==
+          "once, exit code 1");
+}
+
+TEST_CASE("Pods without numbers each count for themselves", "[pods]") {
+    Json fails = pod("Running", container(3, waiting("CrashLoopBackOff"), ended(1)), "");
+    fails["metadata"]["name"] = "a";
+    Json runs = pod("Running", "", "");
+    runs["metadata"]["creationTimestamp"] = api::format_time(now - 1min);
+    CHECK(words_of({fails, runs}) == "fails and is retried, 3 of 6, exit code 1");
+    Json failed = pod("Failed", container(0, ended(1)), "");
+    failed["metadata"]["name"] = "b";
+    CHECK(words_of({failed, runs}) == "running");
 }
 
 TEST_CASE("the Pods of an earlier job of the name count for nothing", "[pods]") {
