@@ -269,7 +269,7 @@ def test_wait_ends_with_its_own_status_after_its_timeout():
 
 def test_a_timeline_is_drawn_as_text_and_as_a_picture(tmp_path):
     seen = pod("night-node-0-0-x", 0)
-    seen["status"]["conditions"] = [condition("PodScheduled", time="2026-01-15T10:20:00Z")]
+    seen["status"].update(phase="Succeeded", conditions=[condition("PodScheduled", time="2026-01-15T10:20:00Z")])
     seen["status"]["containerStatuses"][0]["state"] = {"terminated": {"startedAt": "2026-01-15T10:30:00Z", "finishedAt": "2026-01-15T11:00:00Z"}}
     with Team(ended("night")) as team:
         team.objects[PODS] = [seen]

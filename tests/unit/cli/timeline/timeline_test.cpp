@@ -100,6 +100,7 @@ TEST_CASE("a stage ends when the last Pod has left it", "[timeline]") {
     CHECK(stages_of(timeline_of(seen, now)) ==
           "creation 0-5 scheduling 5-10 image pulls 10-25 start 25-30 running 30-60... ");
     seen.job["status"]["conditions"].push_back(condition("Complete", "True", "11:50:00"));
+    for (Json& each : seen.pods) each["status"]["phase"] = "Succeeded";
     const Timeline ended = timeline_of(seen, now);
     CHECK(stages_of(ended).ends_with("running 30-50 "));
     CHECK(ended.title == "TrainJob vision/night, complete, submitted 2026-01-15T11:00:00Z, took 50m");
