@@ -51,6 +51,8 @@ std::vector<Scenario> forgeries() {
           {20s, change_runtime(another_runtime)},
           {30s, remove_job_set("Background")}},
          {unvouched,
+          // A leader that stood still has deleted the forged one last.
+          "-JobsBuildFailed; no JobSet; no snapshot; 0 active",
           // Its JobSet was made afterwards.
           running, unsaved},
          {"JobsBuildFailed", "JobsCreationSucceeded"},
