@@ -350,7 +350,7 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspended) return;
     const std::string uid(after["metadata"]["uid"].as_string());
     if (suspended) {
-        if (!before.is_null()) time_.after(lag_(), [this, key, uid] { end_pods(key, uid); });
+        time_.after(lag_(), [this, key, uid] { end_pods(key, uid); });
         return;
     }
     const Json& labels = after["spec"]["template"]["metadata"]["labels"];

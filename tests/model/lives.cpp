@@ -149,7 +149,7 @@ std::vector<Scenario> suspending() {
           {20s, change_job(R"({"spec":{"suspend":true}})")},
           {21s, change_job(R"({"spec":{"suspend":false}})")}},
          {resumed_and_running, running},
-         {"JobsCreationSucceeded", "Resumed", "Suspended"}},
+         {"JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForPods"}},
         {"a suspended job gets another affinity",
          {{1s, make_runtime()},
           {2s, make_job(with(pods_that("never")))},
@@ -166,7 +166,7 @@ std::vector<Scenario> suspending() {
           {20s, change_job(both(set("suspend", "true"), with(pods_that("never"))))},
           {21s, change_job(R"({"spec":{"suspend":false}})")}},
          {resumed_and_running, running},
-         {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForPods"},
+         {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended"},
          600s,
          {},
          // A reconciler that was down has not seen it.

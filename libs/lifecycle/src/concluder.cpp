@@ -321,7 +321,7 @@ void Concluder::done(const Run& run) {
     if (run.build && run.job_set == JobSetAction::wait_until_stopped) {
         conclusion_.events.push_back(normal_event(event_reason::waiting_for_pods, stops_first(job_)));
         conclusion_.requeue_after =
-            sooner(conclusion_.requeue_after, next_look_at_stopping(start_of_run(observed_), now_));
+            sooner(conclusion_.requeue_after, next_look_at_stopping(observed_.retry_state, now_));
     }
     for (const std::string& object : outcome_.lost)
         conclusion_.events.push_back(warning_event(

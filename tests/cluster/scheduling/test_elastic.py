@@ -23,7 +23,6 @@ def end(rest, pods, phase, conditions=()):
 @pytest.mark.together
 def test_a_lost_node_comes_back_and_the_least_nodes_complete_the_job(signalbox, rest):
     elastic = runtime("elastic", ml_policy={"torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 4, "maxRestarts": 1}}})
-    del elastic["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["backoffLimit"]
     rest.create(elastic)
     rest.create(train_job("lost", "elastic", nodes=3, seconds="never"))
     pods = running(rest, "lost", 3)

@@ -118,8 +118,8 @@ TEST_CASE("a job is resumed with one look at each of its objects, and no older J
 TEST_CASE("a suspension needs no read, and carries the version of the JobSet", "[reconcile]") {
     Life life;
     life.reconcile();
-    life.server.show(life.cache);
-    life.frozen = true;
+    life.count_in_job_set(R"([{"name": "node", "ready": 1, "active": 1}])");
+    life.reconcile();
     life.server.edit(train_jobs, key, [](Json& job) { job["spec"]["suspend"] = true; });
     std::vector<std::string> reads;
     life.server.refuse_read = [&](const kube::Request& request) {
@@ -128,13 +128,11 @@ TEST_CASE("a suspension needs no read, and carries the version of the JobSet", "
     };
     life.server.take_writes();
     SECTION("the caches show the latest JobSet") {
-        life.frozen = false;
         CHECK_FALSE(life.reconcile().error);
         CHECK(reads.empty());
         CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
     }
     SECTION("it has changed since") {
-        life.frozen = false;
         life.server.show(life.cache);
         life.frozen = true;
         life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["other"] = "yes"; });

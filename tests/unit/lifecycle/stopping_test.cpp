@@ -17,8 +17,17 @@ api::Json job(const char* name, const char* status, bool suspend = true, const c
     return made;
 }
 
-const char* const has_run =
-    R"({"startTime": "2026-01-15T10:00:00Z", "conditions": [{"type": "Suspended", "status": "True"}]})";
+// Each change of `spec.suspend` is a new generation.
+api::Json resumed_before(api::Json job) {
+    job["metadata"]["generation"] = 3;
+    return job;
+}
+api::Json managed(api::Json job) {
+    job["spec"]["managedBy"] = "example.com/jobs";
+    return job;
+}
+
+const char* const has_run = R"({"conditions": [{"type": "Suspended", "status": "True"}]})";
 
 }  // namespace
 
@@ -31,16 +40,18 @@ TEST_CASE("a Job is at rest once it has no Pod that is active or terminating", "
     };
     const Row rows[] = {
         {"it has never run", job("a", "{}"), 0, false},
-        {"its Pods have ended", job("a", has_run), 0, false},
+        {"its Pods have ended", resumed_before(job("a", has_run)), 0, false},
+        {"its first Pods are being made, and its status does not show them yet",
+         resumed_before(job("a", "{}")), 0, true},
+        {"another controller manages it, and has set no condition", managed(resumed_before(job("a", "{}"))),
+         0, false},
         {"it has been resumed before, and its Pods have not been told to end yet",
-         job("a",
-             R"({"startTime": "2026-01-15T10:00:00Z", "conditions": [{"type": "Suspended", "status": "False"}]})"),
-         0, true},
+         resumed_before(job("a", R"({"conditions": [{"type": "Suspended", "status": "False"}]})")), 0, true},
         {"JobSet has not suspended it yet", job("a", "{}", false), 0, true},
-        {"its Pods run", job("a", R"({"active": 2, "startTime": "2026-01-15T10:00:00Z"})", false), 2, true},
+        {"its Pods run", job("a", R"({"active": 2})", false), 2, true},
         {"its Pods end",
          job("a",
-             R"({"active": 0, "terminating": 3, "startTime": "2026-01-15T10:00:00Z", "conditions": [{"type": "Suspended", "status": "True"}]})"),
+             R"({"active": 0, "terminating": 3, "conditions": [{"type": "Suspended", "status": "True"}]})"),
          3, true},
         {"it has completed", job("a", R"({"conditions": [{"type": "Complete", "status": "True"}]})", false),
          0, false},
@@ -54,7 +65,7 @@ TEST_CASE("a Job is at rest once it has no Pod that is active or terminating", "
         const Stopping found = stopping(*running().job_set, {row.job});
         CHECK((found.jobs > 0) == row.stops);
         CHECK(found.pods == row.pods);
-        CHECK(found.first == (row.stops ? "Job default/a" : ""));
+        CHECK(found.first.starts_with("Job default/a") == row.stops);
     }
 }
 
@@ -63,7 +74,10 @@ TEST_CASE("what a resume waits for is named", "[stopping]") {
         stopping(*running().job_set, {job("job-node-0", R"({"terminating": 2})"), job("x", has_run),
                                       job("job-node-1", R"({"terminating": 1})")});
     CHECK(describe(all) ==
-          "The job goes on once its Pods of before have ended: 3 of Job default/job-node-0 and 1 more");
+          "The job goes on once its Pods of before have ended: 3 of Job default/job-node-0, and of 1 more");
+    CHECK(describe(stopping(*running().job_set, {job("a", R"({"active": 1})", false)})) ==
+          "The job goes on once its Pods of before have ended: 1 of Job default/a, which its JobSet has not "
+          "suspended yet");
     CHECK(describe({.jobs = 1, .first = "Job default/a"}) ==
           "The job goes on once its Pods of before have ended: Job default/a");
     CHECK(stops_first(*running().job) ==
@@ -71,11 +85,17 @@ TEST_CASE("what a resume waits for is named", "[stopping]") {
           "jobset.sigs.k8s.io/jobset-name=job");
 }
 
-TEST_CASE("the pause between two looks at Pods that end grows from one second to ten", "[stopping]") {
-    CHECK(next_look_at_stopping(start, start) == 1s);
-    CHECK(next_look_at_stopping(start, start + 20s) == 5s);
-    CHECK(next_look_at_stopping(start, start + 10min) == 10s);
-    CHECK(next_look_at_stopping(start, start - 5s) == 1s);
+TEST_CASE("the pause between two looks at Pods that end grows from a second to a minute", "[stopping]") {
+    RetryState waits;
+    CHECK(next_look_at_stopping(waits, start + 1h) == 1s);
+    waits.stall = Stall{.reason = api::reason::waiting_for_pods, .since = start};
+    CHECK(next_look_at_stopping(waits, start) == 1s);
+    CHECK(next_look_at_stopping(waits, start + 20s) == 5s);
+    CHECK(next_look_at_stopping(waits, start + 4min) == 10s);
+    CHECK(next_look_at_stopping(waits, start + 10min) == 60s);
+    CHECK(next_look_at_stopping(waits, start - 5s) == 1s);
+    waits.stall->reason = api::reason::jobs_not_created;
+    CHECK(next_look_at_stopping(waits, start + 10min) == 1s);
 }
 
 }  // namespace lifecycle

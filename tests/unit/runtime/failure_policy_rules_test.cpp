@@ -87,6 +87,8 @@ TEST_CASE("a template that ignores disruptions leaves failures to a failure poli
                            ": Forbidden: cannot be beside spec.runPolicy.failurePolicy, which decides"};
     CHECK(with_rule("{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}").empty());
     CHECK(with_rule("{action: FailJob, onPodConditions: [{type: DisruptionTarget}]}") == decides);
+    CHECK(with_rule("{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'False'}]}") ==
+          decides);
     CHECK(with_rule(
               "{action: Ignore, onPodConditions: [{type: DisruptionTarget}, {type: example.com/Slow}]}") ==
           decides);

@@ -23,6 +23,7 @@ std::string describe(const Stopping& stopping);
 std::string stops_first(const api::TrainJob& job);
 
 /// Returns when to look again: no watch shows that the last Pod has ended. The pause grows with the wait.
-std::chrono::seconds next_look_at_stopping(api::Time resumed, api::Time now);
+/// `retry_state`: as the reconcile has begun with it.
+std::chrono::seconds next_look_at_stopping(const RetryState& retry_state, api::Time now);
 
 }  // namespace lifecycle

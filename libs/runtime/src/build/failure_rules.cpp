@@ -28,7 +28,8 @@ bool ignores_disruptions_alone(const Json& policy) {
     const auto& rules = policy["rules"].items();
     return !rules.empty() && std::all_of(rules.begin(), rules.end(), [](const Json& rule) {
         const auto& conditions = rule["onPodConditions"].items();
-        return rule["action"] == "Ignore" && conditions.size() == 1 && names_disruptions(rule);
+        return rule["action"] == "Ignore" && conditions.size() == 1 && names_disruptions(rule) &&
+               (conditions.front()["status"].empty() || conditions.front()["status"] == "True");
     });
 }
 

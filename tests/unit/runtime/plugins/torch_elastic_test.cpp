@@ -68,6 +68,12 @@ TEST_CASE("an elastic Job replaces lost nodes, and is complete once the least no
     CHECK(job_of(endless)["backoffLimit"] == Json(2147483647));
 }
 
+TEST_CASE("a template without retries does not keep elastic training from going on", "[runtime]") {
+    const Json job_set = job_set_of(
+        "4", elastic_runtime({{"spec.template.spec.replicatedJobs[0].template.spec.backoffLimit", "0"}}));
+    CHECK(job_of(job_set)["backoffLimit"] == Json(12));
+}
+
 TEST_CASE("what the template says of failed Pods stays", "[runtime]") {
 #define JOB "spec.template.spec.replicatedJobs[0].template.spec"
     const Json job_set = job_set_of(

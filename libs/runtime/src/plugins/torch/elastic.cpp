@@ -55,6 +55,8 @@ void keep_going(Info& info, const PodSet& pods, const Elastic& elastic) {
     const auto set = [&](const char* member, Json value) {
         if (std::as_const(spec)[member].is_null()) spec[member] = std::move(value);
     };
+    // A Job without retries cannot go on. The shipped runtimes have 0 for training that is not elastic.
+    if (std::as_const(spec)["backoffLimit"] == Json(0)) spec.erase("backoffLimit");
     // backoffLimitPerIndex with maxFailedIndexes does not work here: if an index has failed and the others
     // succeed at the same time, the Job controller reports FailedIndexes before it looks at the
     // successPolicy.
