@@ -7,15 +7,12 @@ import subprocess
 import pytest
 
 from node.cluster import RealCluster
-from node.images import FRAMEWORKS, TRAINING
 from node.jobset import write_manifests
+from node.training import adapt_runtimes
 from paths import ROOT
 from progress_deployment import GUIDE
-from train_jobs import pod_specs
 
-PROGRAMS = pathlib.Path(__file__).with_name("programs")
 USED = ("plain", "torch-distributed", "jax-distributed", "xgboost-distributed", "deepspeed-distributed")
-NEWER = ("jax-distributed", "xgboost-distributed")  # need packages that are not beside PyTorch
 DEPLOYMENTS = ("signalbox-webhook", "signalbox-reconciler", "signalbox-progress")
 
 
@@ -53,19 +50,8 @@ def installed(cluster, jobset, images):
 
 @pytest.fixture(scope="session")
 def runtimes(cluster, installed, admin):
-    """Shipped runtimes with an image that the nodes have, and with the programs of this folder at /workspace."""
-    files = {path.name: path.read_text() for path in PROGRAMS.glob("*.py")}
-    admin.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": {**files, "progress.py": GUIDE}})
-    for runtime in (admin.get("clustertrainingruntimes", name) for name in USED):
-        for pod in pod_specs(runtime):
-            pod["volumes"] = [{"name": "programs", "configMap": {"name": "programs"}}]
-            for container in pod["containers"]:
-                container["image"] = TRAINING
-                container.setdefault("volumeMounts", []).append({"name": "programs", "mountPath": "/workspace"})
-                container.setdefault("env", []).append({"name": "PYTHONUNBUFFERED", "value": "1"})
-                if runtime["metadata"]["name"] in NEWER:
-                    container["env"].append({"name": "PYTHONPATH", "value": FRAMEWORKS})
-        admin.replace("clustertrainingruntimes", runtime)
+    """Shipped runtimes with an image that the nodes have, and with programs at /workspace."""
+    adapt_runtimes(admin, USED, {"progress.py": GUIDE})
 
 
 @pytest.fixture

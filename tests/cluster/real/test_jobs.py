@@ -2,16 +2,14 @@
 
 import pytest
 
+from node.training import train_job
 from rest import true_conditions, wait_for
-from train_jobs import train_job
 
 SECONDS = 240
-TORCHRUN = ["torchrun", "--redirects=1", "--tee=1", "/workspace/torch_train.py"]
-
 
 JOBS = [
     train_job("plain", "plain", ["sh", "-c", "echo hello from $(hostname)"], 2),
-    train_job("torch", "torch-distributed", TORCHRUN, 2, {"numProcPerNode": 2}),
+    train_job("torch", "torch-distributed", ["torchrun", "/workspace/torch_train.py"], 2, {"numProcPerNode": 2}),
     train_job("jax", "jax-distributed", ["python3", "/workspace/jax_sum.py"], 2),
     train_job("xgboost", "xgboost-distributed", ["python3", "/workspace/xgboost_train.py"], 2),
     train_job("mpi", "deepspeed-distributed", ["mpirun", "python3", "/workspace/mpi_sum.py"], 2, {"numProcPerNode": 2}),

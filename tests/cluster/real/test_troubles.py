@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
+from node.training import pod_specs, train_job
 from rest import wait_for
-from train_jobs import pod_specs, train_job
 
 GRACE = 12  # seconds
 # The first process of a container ignores SIGTERM unless it handles it.

@@ -23,7 +23,7 @@ for step in range(30):
     dist.all_reduce(total)
     last = total.item() / size
     first = first or last
-    if rank == 0:
+    if rank == 0 and step in (0, 4, 9, 19, 29):
         print(f"step {step} loss {last:.4f}", flush=True)
 assert last < first / 2
 print(f"rank {rank}: the loss fell", flush=True)

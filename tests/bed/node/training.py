@@ -1,0 +1,43 @@
+"""TrainJobs whose programs run on real nodes: they have the image that is made here, and the files of the folder workspace."""
+
+import pathlib
+
+from .images import FRAMEWORKS, TRAINING
+
+WORKSPACE = pathlib.Path(__file__).with_name("workspace")
+# By runtime. JAX and XGBoost need packages that are not beside PyTorch. The torchrun of Debian's PyTorch 1.13 fails with its own defaults for
+# these two, which are 0: with Python 3.11, Std.from_str("0") finds no member.
+_ENVIRONMENT = {
+    "jax-distributed": {"PYTHONPATH": FRAMEWORKS},
+    "xgboost-distributed": {"PYTHONPATH": FRAMEWORKS},
+    "torch-distributed": {"PET_REDIRECTS": "1", "PET_TEE": "1"},
+}
+
+
+def train_job(name, runtime, command, nodes=1, trainer=None, **spec):
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": name}, "spec": {
+        "runtimeRef": {"name": runtime}, **spec,
+        "trainer": {"numNodes": nodes, "command": command, "resourcesPerNode": {"requests": {"cpu": "50m"}}, **(trainer or {})}}}
+
+
+def pod_specs(runtime):
+    return [job["template"]["spec"]["template"]["spec"] for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]]
+
+
+def adapt_runtimes(rest, names, files=None):
+    """Gives these shipped runtimes the image, and at /workspace the programs of the folder workspace and `files` (name: text)."""
+    programs = {path.name: path.read_text() for path in WORKSPACE.glob("*.py")}
+    rest.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": {**programs, **(files or {})}})
+    for name in names:
+        runtime = rest.get("clustertrainingruntimes", name)
+        for pod in pod_specs(runtime):
+            _adapt(pod, {"PYTHONUNBUFFERED": "1", **_ENVIRONMENT.get(name, {})})
+        rest.replace("clustertrainingruntimes", runtime)
+
+
+def _adapt(pod, environment):
+    pod["volumes"] = [{"name": "programs", "configMap": {"name": "programs"}}]
+    for container in pod["containers"]:
+        container["image"] = TRAINING
+        container.setdefault("volumeMounts", []).append({"name": "programs", "mountPath": "/workspace"})
+        container.setdefault("env", []).extend({"name": name, "value": value} for name, value in environment.items())
