@@ -2,8 +2,9 @@
 
 JobSet's has the program that the control plane has as a process, under the name that its released manifests have.
 
-The training image has Debian's PyTorch and Open MPI, wheels of JAX and XGBoost, and an SSH server. Its files are those of packages that
-scripts/setup has installed on this machine, and of the libraries that their programs load: nothing is downloaded for it.
+The training image has Debian's PyTorch and, where they are installed, Open MPI with an SSH server, and wheels of JAX and XGBoost. Its files
+are those of packages that scripts/setup has installed on this machine, and of the libraries that their programs load: nothing is downloaded
+for it. `scripts/setup --demo` installs only PyTorch, since Debian's SSH server would run on the machine of somebody who only looks around.
 """
 
 import ast
@@ -33,14 +34,14 @@ FRAMEWORKS = "/opt/frameworks"  # PYTHONPATH of programs that use JAX or XGBoost
 
 # Packages that are there as a whole. What their programs and libraries load comes with them.
 PACKAGES = ["bash", "coreutils", "dash", "grep", "hostname", "sed", "python3-minimal", "python3.11-minimal", "libpython3.11-minimal",
-            "libpython3.11-stdlib", "libc6", "libstdc++6", "python3-torch", "python3-numpy", "python3-typing-extensions", "python3-mpi4py",
-            "openmpi-bin", "openmpi-common", "libopenmpi3", "libpmix2", "openssh-server", "openssh-client", "openssh-sftp-server"]
+            "libpython3.11-stdlib", "libc6", "libstdc++6", "python3-torch", "python3-numpy", "python3-typing-extensions"]
+MPI = ["python3-mpi4py", "openmpi-bin", "openmpi-common", "libopenmpi3", "libpmix2", "openssh-server", "openssh-client", "openssh-sftp-server"]
 # Modules of the wheels. torchtune, which is beside them, needs a newer PyTorch.
 WHEELS = ["jax", "jaxlib", "ml_dtypes", "numpy", "numpy.libs", "opt_einsum", "scipy", "scipy.libs", "xgboost", "xgboost_cpu.libs"]
 WITHOUT = re.compile(r"^/usr/share/(doc|man|locale|lintian|bash-completion|info|bug|menu|doc-base|python3/)|^/etc/(init|pam|default|network|ufw)"
                      r"|^/usr/lib/(systemd|tmpfiles)|/tests?/|/torch/bin/test_|^/usr/lib/python3.*\.pyi$|/include/|/gconv/")
-LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "usr/bin/python": "python3",
-         "usr/bin/mpirun": "mpirun.openmpi"}
+LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "usr/bin/python": "python3"}
+LINKS_OF_MPI = {"usr/bin/mpirun": "mpirun.openmpi"}
 # As in Kubeflow's images for MPI, a user runs the SSH server, at a port above 1024.
 TEXTS = {
     "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\nmpiuser:x:1000:1000::/home/mpiuser:/bin/bash\n"
@@ -105,28 +106,38 @@ def _write_jobset(program, reference, archive):
 
 
 def _inputs_of_training():
-    missing = [package for package, version in _versions().items() if not version]
-    if missing or not _site_packages().is_dir():
-        raise RuntimeError(f"{', '.join(missing) or 'JAX and XGBoost'}: not installed; scripts/setup installs what the training image is made of")
-    return [json.dumps(_versions()), (HERE.parent / "frameworks" / "requirements.txt").read_text()]
+    missing = [package for package in PACKAGES if not _versions()[package]]
+    if missing:
+        raise RuntimeError(f"{', '.join(missing)}: not installed; scripts/setup installs what the training image is made of")
+    wheels = (HERE.parent / "frameworks" / "requirements.txt").read_text() if _site_packages() else "no wheels"
+    return [json.dumps({package: _versions()[package] for package in _packages()}), wheels]
+
+
+def _packages():
+    return [*PACKAGES, *(MPI if _has_mpi() else [])]
+
+
+def _has_mpi():
+    return all(_versions()[package] for package in MPI)
 
 
 @functools.cache
 def _versions():
-    shown = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status} ${Version}\n", *PACKAGES],
+    shown = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status} ${Version}\n", *PACKAGES, *MPI],
                            capture_output=True, text=True).stdout.splitlines()
     installed = {name: version for name, status, version in (line.split(" ", 2) for line in shown) if status == "installed"}
-    return {package: installed.get(package) for package in PACKAGES}
+    return {package: installed.get(package) for package in (*PACKAGES, *MPI)}
 
 
 def _site_packages():
-    found = [*(cache_directory() / "tools" / "frameworks" / "lib").glob("python3.*/site-packages")]
-    return found[0] if found else pathlib.Path("nowhere")
+    """Returns the folder of the wheels; None if they are not all there."""
+    environment = cache_directory() / "tools" / "frameworks"
+    return next((environment / "lib").glob("python3.*/site-packages"), None) if (environment / "requirements.txt").exists() else None
 
 
 def _write_training(reference, archive):
-    system, frameworks = Layer(), Layer()
-    for path, target in LINKS.items():
+    system = Layer()
+    for path, target in {**LINKS, **(LINKS_OF_MPI if _has_mpi() else {})}.items():
         system.add_link(path, target)
     for path, user in FOLDERS.items():
         system.add_folder(path, user, 0o1777 if path.endswith("tmp") else 0o755)
@@ -134,18 +145,24 @@ def _write_training(reference, archive):
         system.add_text(path, text, 1000 if path.startswith("home/mpiuser") else 0)
     for path in sorted(_files_of_packages()):
         system.add_path(path)
+    layers = [system, _layer_of_wheels()] if _site_packages() else [system]
+    write_archive(archive, reference, layers, {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+                                               "WorkingDir": "/workspace"})
+
+
+def _layer_of_wheels():
+    layer = Layer()
     for name in WHEELS:
         source = _site_packages() / name
         for file in sorted(source.rglob("*")):
             if file.is_file() and not re.search(r"/tests?/", str(file.relative_to(source.parent))):
-                frameworks.add_file(f"{FRAMEWORKS.strip('/')}/{file.relative_to(source.parent)}", file, stat.S_IMODE(file.stat().st_mode))
-    write_archive(archive, reference, [system, frameworks], {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-                                                             "WorkingDir": "/workspace"})
+                layer.add_file(f"{FRAMEWORKS.strip('/')}/{file.relative_to(source.parent)}", file, stat.S_IMODE(file.stat().st_mode))
+    return layer
 
 
 def _files_of_packages():
     """Returns the paths of the packages' files, as they are on this machine, and of all that these lead to."""
-    listed = _run("dpkg", "-L", *PACKAGES).splitlines()
+    listed = _run("dpkg", "-L", *_packages()).splitlines()
     waiting = [path for path in listed if path.startswith("/") and not os.path.isdir(path) and os.path.lexists(path) and not WITHOUT.search(path)]
     found, scanned = set(), set()
     while waiting:
