@@ -17,7 +17,7 @@ _TRIES = {
     "a mount namespace cannot have a tmpfs": "mount -t tmpfs tmpfs /mnt",
     "there are no veth pairs, which join the network namespaces": "ip link add one type veth peer name two",
     "there are no bridges, which join Pods": "ip link add one type bridge",
-    "packets of bridges do not pass the packet filter (br_netfilter)": "echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables",
+    "packets of bridges do not pass the packet filter (`modprobe br_netfilter` loads it)": "echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables",
     "there is no packet filter for kube-proxy (nf_tables)":
         "nft add table ip one && nft 'add chain ip one two { type nat hook prerouting priority 0 ; }'",
 }
