@@ -134,7 +134,8 @@ def outline(rendered):
 
 def main():
     there = (PROGRAMS / "signalbox-reconciler").exists()
-    subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    if not is_configured():
+        subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     ours = Build("our programs", ["cmake", "--build", "--preset", "release", "-j", str(os.cpu_count()), "--target",
                                   "signalbox-webhook", "signalbox-reconciler", "kubectl-trainjob"], share_of_files)
     # Signalbox's programs are ready first, so that there is something to show.
@@ -144,6 +145,13 @@ def main():
     finally:
         ours.stop()
         plane.stop()
+
+
+def is_configured():
+    """Returns whether CMake need not run. The build runs it again for all changes but those of its presets. Files that `sudo scripts/demo`
+    writes here without need would be in the way of a user's next build."""
+    build = ROOT / "build" / "release" / "build.ninja"
+    return build.exists() and build.stat().st_mtime > (ROOT / "CMakePresets.json").stat().st_mtime
 
 
 def follow(ours, plane, shown):
