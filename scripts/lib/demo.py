@@ -1,4 +1,5 @@
-"""The demo: a real control plane with both programs and the server of progress, and TrainJobs with five stories."""
+"""The demo: TrainJobs on a real control plane with both programs and the server of progress. Five stories play on nodes that pretend to run
+Pods, then two on real nodes, which are prepared meanwhile."""
 
 import signal
 
@@ -6,21 +7,24 @@ import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import argparse  # noqa: E402
+import contextlib  # noqa: E402
 import os  # noqa: E402
 import pathlib  # noqa: E402
 import shlex  # noqa: E402
 import sys  # noqa: E402
-import time  # noqa: E402
 import traceback  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "bed"))
 
-import progress_deployment  # noqa: E402
 from controlplane import ControlPlane  # noqa: E402
-from deployment import Signalbox  # noqa: E402
-from rest import Rest  # noqa: E402
-from stories import STORIES, Scene, hang  # noqa: E402
+from controlplane.binaries import cache_directory  # noqa: E402
+from node import capabilities  # noqa: E402
+from node.cluster import RealCluster  # noqa: E402
+from preparation import Preparation  # noqa: E402
+from real_stories import REAL_STORIES  # noqa: E402
+from stages import Stage, Steps  # noqa: E402
+from stories import STORIES, hang  # noqa: E402
 from timeline import BOLD, RED, StoryFailed, paint  # noqa: E402
 
 
@@ -29,114 +33,159 @@ class Interrupted(BaseException):
 
 
 class Signals:
-    """Raises the first SIGINT or SIGTERM as Interrupted after listen(); only records it after hold()."""
+    """Notes the first SIGINT or SIGTERM, and raises it as Interrupted inside raised(), except inside noted()."""
 
     def __init__(self):
         self.received = None
-        self._raises = True
-
-    def listen(self):
+        self._raises = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
-    def hold(self):
-        """Stops raising Interrupted, for the clean-up."""
-        self._raises = False
+    @contextlib.contextmanager
+    def raised(self):
+        with self._raising(True):
+            yield
+
+    @contextlib.contextmanager
+    def noted(self):
+        """For steps that must not be left half done."""
+        with self._raising(False):
+            yield
+
+    @contextlib.contextmanager
+    def _raising(self, raises):
+        before = self._raises
+        self._raises = raises
+        try:
+            self._raise()
+            yield
+        finally:
+            self._raises = before
+        self._raise()
+
+    def _raise(self):
+        if self._raises and self.received:
+            self._raises = False
+            raise Interrupted
 
     def _on_signal(self, number, _):
         self.received = self.received or number
-        if self._raises:
-            self.hold()
-            raise Interrupted
+        self._raise()
 
 
-class Steps:
-    """Prints each step and the time that it took."""
+class Demo:
+    """What runs, from the first step to stop()."""
 
-    def __init__(self):
-        self._began = time.monotonic()
+    def __init__(self, options, signals):
+        self._options = options
+        self._signals = signals
+        self._step = Steps()
+        self._stages = []
+        self._preparation = None
 
-    def __call__(self, text, action):
-        print(f"  {text} ...", end=" ", flush=True)
-        started = time.monotonic()
-        result = action()
-        print(f"{time.monotonic() - started:.1f} s", flush=True)
-        return result
+    def tell(self):
+        """Tells all stories."""
+        with self._signals.noted():
+            lacking = capabilities.missing()
+            if not lacking:
+                self._preparation = Preparation()
+        stage = None if self._options.only_real else self._tell_of_pretence()
+        if not lacking:
+            stage = self._tell_of_real_nodes(stage)
+        print(paint(f"All {'seven' if not lacking else 'five'} stories ended as they should, {self._step.total():.0f} s in all.", BOLD))
+        if lacking:
+            print(what_is_left(lacking))
+        what_next(stage.control_plane, self._options, real=not lacking)
+        while self._options.keep:
+            signal.pause()
 
-    def total(self):
-        return time.monotonic() - self._began
+    def _tell_of_pretence(self):
+        print(paint("Setting the scene: nodes that pretend to run Pods", BOLD))
+        stage = self._add(ControlPlane)
+        scene = stage.set_for_pretence(self._step)
+        self._step("submit a job that reports once and hangs: the fifth story follows it", lambda: hang(scene))
+        print()
+        for number, story in enumerate(STORIES, start=1):
+            story(scene, number)
+        return stage
+
+    def _tell_of_real_nodes(self, before):
+        print(paint("Setting the scene: two nodes that run Pods", BOLD))
+        with self._signals.noted():
+            problems = before.stop() if before else []
+        if problems:
+            raise StoryFailed("; ".join(problems))
+        self._preparation.wait()
+        stage = self._add(RealCluster)
+        scene = stage.set_for_real(self._step)
+        print()
+        for number, story in enumerate(REAL_STORIES, start=len(STORIES) + 1):
+            story(scene, number)
+        return stage
+
+    def _add(self, make_control_plane):
+        with self._signals.noted():
+            self._stages.append(Stage(make_control_plane(), self._options.binaries))
+        return self._stages[-1]
+
+    def stop(self, failed):
+        """Ends everything that runs. Returns the problems of the ends of programs."""
+        if self._preparation:
+            self._preparation.stop()
+        return [problem for stage in reversed(self._stages) for problem in stage.stop(bool(self._signals.received), failed)]
 
 
-def tell(control_plane, signalbox, programs, options):
-    """`programs`: gets what it starts and `signalbox` does not stop."""
-    step = Steps()
-    print(paint("Setting the scene", BOLD))
-    step("start etcd, kube-apiserver, controller manager, scheduler, JobSet controller and four nodes",
-         control_plane.start)
-    step("install CRDs, RBAC and webhook configurations from manifests/", signalbox.install)
-    step("start signalbox-webhook under its service account", lambda: signalbox.start_webhook(progress_deployment.DEADLINE_GATE))
-    signalbox.configure_webhooks()
-    step("install the runtimes from manifests/runtimes", signalbox.install_runtimes)
-    progress = step("start signalbox-webhook --serve=progress under its service account",
-                    lambda: progress_deployment.start(control_plane, options.binaries))
-    programs.append(progress)
-    step("start signalbox-reconciler under its service account", lambda: signalbox.start_reconciler(progress_deployment.DEADLINE_GATE))
-    scene = Scene(control_plane, Rest(control_plane.kubeconfig), progress, options.binaries)
-    step("submit a job that reports once and hangs: the last story follows it", lambda: hang(scene))
-    print()
-    for number, story in enumerate(STORIES, start=1):
-        story(scene, number)
-    print(paint(f"All five stories ended as they should, {step.total():.0f} s in all.", BOLD))
-    what_next(control_plane, signalbox.binaries, options.keep)
-    while options.keep:
-        signal.pause()
+def what_is_left(lacking):
+    if os.geteuid():
+        # Its cache is the same, so that root does not build everything again.
+        return f"Two more stories train on real nodes: sudo env SIGNALBOX_CACHE={shlex.quote(str(cache_directory()))} scripts/demo"
+    return f"Two more stories need nodes that run Pods, which this machine cannot: {'; '.join(lacking)}"
 
 
-def what_next(control_plane, binaries, keep):
+def what_next(control_plane, options, real):
     print("\nWhat to try next:")
-    if keep:
-        words = {"KUBECONFIG": control_plane.kubeconfig, "KUBECACHEDIR": control_plane.directory / "kubectl-cache"}
+    if options.keep:
+        kubeconfig = control_plane.kubeconfig_outside() if real else control_plane.kubeconfig
+        words = {"KUBECONFIG": kubeconfig, "KUBECACHEDIR": control_plane.directory / "kubectl-cache"}
         exports = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in words.items())
-        path = ":".join(shlex.quote(str(each)) for each in (control_plane.kubectl_path.parent, pathlib.Path(binaries).resolve()))
-        print(f"""
-  export {exports} PATH={path}:$PATH
-  kubectl trainjob list
-  kubectl trainjob explain runaway
-  kubectl get trainjobs,jobsets,pods
-  kubectl get clustertrainingruntime torch-distributed -o yaml
-""")
+        path = ":".join(shlex.quote(str(each)) for each in (control_plane.kubectl_path.parent, options.binaries.resolve()))
+        commands = ("kubectl trainjob logs train", "kubectl trainjob explain hungry") if real else ("kubectl trainjob explain runaway",)
+        print("\n".join(["", *(f"  {line}" for line in (
+            f"export {exports} PATH={path}:$PATH", "kubectl trainjob list", *commands, "kubectl get trainjobs,jobsets,pods",
+            "kubectl get clustertrainingruntime torch-distributed -o yaml")), ""]))
     else:
         print("""
   scripts/demo --keep      the same, and leave it running for you to use with kubectl
   scripts/cluster up       an empty control plane
 """)
-    print("""What differs from a real cluster: nodes only pretend to run Pods. No image is pulled, no program runs, `kubectl logs` finds
-nothing, and a Pod ends after a second unless its job says otherwise. The API server, the scheduler and JobSet are real.
+    print("What differs from a real cluster: " + (REAL_DIFFERENCES if real else DIFFERENCES) + """
 
 Where to read on:
   docs/first-minutes-data-scientist.md, docs/first-minutes-platform.md, docs/first-minutes-on-call.md
   docs/tested.md           what was run on which versions, and how to try the rest with kind or k3s
   docs/README.md           all pages; scripts/site makes a website of them""", flush=True)
-    if keep:
-        print("\nEverything is running until you press Ctrl-C.", flush=True)
+    if options.keep:
+        print(f"\n{'The real nodes are' if real else 'Everything is'} running until you press Ctrl-C.", flush=True)
+
+
+DIFFERENCES = """nodes only pretend to run Pods. No image is pulled, no program runs, `kubectl logs` finds
+nothing, and a Pod ends after a second unless its job says otherwise. The API server, the scheduler and JobSet are real."""
+REAL_DIFFERENCES = """in the first five stories, nodes only pretended to run Pods. In the last two,
+both nodes are this machine. They have one image and pull none, and Signalbox runs beside them, not in Pods."""
 
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
-    parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
+    parser.add_argument("--keep", action="store_true", help="leave the last nodes running until Ctrl-C")
     parser.add_argument("--binaries", default=ROOT / "build" / "release" / "bin", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--only-real", action="store_true", help=argparse.SUPPRESS)  # for tests
     options = parser.parse_args()
-    control_plane = ControlPlane()
-    signalbox = Signalbox(control_plane, options.binaries)
     signals = Signals()
-    programs = []
+    demo = Demo(options, signals)
     failure = None
     try:
-        try:
-            signals.listen()
-            tell(control_plane, signalbox, programs, options)
-        finally:
-            signals.hold()
+        with signals.raised():
+            demo.tell()
     except Interrupted:
         pass
     except StoryFailed as story:
@@ -145,17 +194,14 @@ def main():
         failure = f"{type(error).__name__}: {error}"
         if os.environ.get("SIGNALBOX_DEBUG"):
             traceback.print_exc()
-    problems = signalbox.stop() + [problem for program in programs for problem in program.stop()]
-    if signals.received:
-        control_plane.keep_logs = False
-    elif failure or problems:
-        print(paint(f"\nThe demo failed: {failure or '; '.join(problems)}", BOLD, RED), file=sys.stderr)
-        control_plane.keep_logs = True
-    control_plane.stop()
+    problems = demo.stop(failed=failure)
     if signals.received:
         print("\nInterrupted; everything that the demo started has ended.", file=sys.stderr)
         return 128 + signals.received
-    return 1 if failure or problems else 0
+    if failure or problems:
+        print(paint(f"\nThe demo failed: {failure or '; '.join(problems)}", BOLD, RED), file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -26,6 +26,6 @@ class Demo:
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(60)
+            self.process.wait(120)
         finally:
             self.process.kill()
