@@ -9,12 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
+import types
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 from controlplane import ControlPlane
 from controlplane import binaries
+from controlplane import processes
 from controlplane import releases
 from controlplane.ports import free_ports
 from controlplane.processes import start_time
@@ -156,6 +158,28 @@ def lean(taken_port):
         yield second
     finally:
         second.stop()
+
+
+def test_a_process_ends_whose_start_is_interrupted(tmp_path, monkeypatch):
+    class Interrupted(BaseException):
+        pass
+
+    def interrupt(*_):
+        raise Interrupted
+    started = []
+
+    def start_under_fire(*arguments, **options):
+        started.append(subprocess.Popen(*arguments, **options))
+        os.kill(os.getpid(), signal.SIGTERM)
+        return started[-1]
+    monkeypatch.setattr(processes, "subprocess", types.SimpleNamespace(Popen=start_under_fire, DEVNULL=subprocess.DEVNULL))
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with pytest.raises(Interrupted):
+            processes.Process("sleep", ["sleep", "600"], tmp_path / "log")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert started[0].poll() == -signal.SIGTERM
 
 
 def test_a_port_that_was_taken_meanwhile_is_replaced(lean):

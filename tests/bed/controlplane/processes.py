@@ -31,11 +31,24 @@ class Process:
         """Starts the program. A later call starts it again with the same arguments, and continues its log."""
         parent = os.getpid()
         with open(self.log, "ab") as file:
-            # In a session of its own: Ctrl-C reaches only this process, which ends the programs in their order.
-            self._popen = subprocess.Popen(
-                self._arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
-                preexec_fn=lambda: _prepare(None if self._outlive else parent), env=self._environment)
+            # A signal that comes meanwhile and raises something would leave a process of which nobody knows.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+            try:
+                # In a session of its own: Ctrl-C reaches only this process, which ends the programs in their order.
+                self._popen = subprocess.Popen(
+                    self._arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+                    preexec_fn=lambda: _prepare(None if self._outlive else parent, before), env=self._environment)
+            except BaseException:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                raise
         self.pid = self._popen.pid
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)  # raises it
+        except BaseException:
+            self.ask_to_end()
+            if not self.wait(_GRACE_SECONDS):
+                self.kill()
+            raise
 
     def running(self):
         return self.exit_status() is None
@@ -118,8 +131,9 @@ def start_time(pid):
     return None if fields[0] == "Z" else int(fields[19])
 
 
-def _prepare(parent):
-    """Runs in the new process before its program: ends it when `parent` ends, unless that is None."""
+def _prepare(parent, blocked):
+    """Runs in the new process before its program: ends it when `parent` ends, unless that is None, and blocks these signals only."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     if parent is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it has ended already
