@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -59,30 +60,37 @@ def left_of_nodes(started):
 
 
 ONLY_REAL = "--only-real"
-PRETEND = {"etcd", "kube-apiserver"}
-# The kernel cuts names.
-SIGNALBOX = {"etcd", "signalbox-webho", "signalbox-recon"}
+SIGNALBOX = {"etcd", "signalbox-webho", "signalbox-recon"}  # the kernel cuts names
+# moment: the programs that run then, what has been printed, and options of the demo
+MOMENTS = {
+    "while the real nodes are prepared": ({"cluster"}, "", []),
+    "while the control plane starts": ({"etcd", "kube-apiserver"}, "", []),
+    "in the middle of a story": (SIGNALBOX, "JobSet    running", []),
+    "while the network of real nodes is made": ({"sleep"}, "", [ONLY_REAL]),
+    "while real nodes start": ({"etcd", "containerd"}, "", [ONLY_REAL]),
+    "while a program trains": ({"torchrun"}, "", [ONLY_REAL]),
+    "while a program fails": (SIGNALBOX, "TrainJob hungry", [ONLY_REAL]),
+}
+
+
+@pytest.fixture
+def state():
+    """The folder of the demo's temporary files. Its name is short, as the path of containerd's socket has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="demo-") as folder:
+        yield pathlib.Path(folder)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("moment,programs,printed,options", [
-    ("while the real nodes are prepared", {"cluster"}, "", []),
-    ("while the control plane starts", PRETEND, "", []),
-    ("in the middle of a story", SIGNALBOX, "JobSet    running", []),
-    ("while the network of real nodes is made", {"sleep"}, "", [ONLY_REAL]),
-    ("while real nodes start", {"etcd", "containerd"}, "", [ONLY_REAL]),
-    ("while a program trains", {"torchrun"}, "", [ONLY_REAL]),
-    ("while a program fails", SIGNALBOX, "TrainJob hungry", [ONLY_REAL]),
-], ids=lambda value: value if isinstance(value, str) and value.startswith(("while", "in")) else "")
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda sign: sign.name)
-def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, sign, moment, programs, printed, options):
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, state, sign, moment):
+    programs, printed, options = MOMENTS[moment]
     with open(tmp_path / "out", "w+") as out, open(tmp_path / "errors", "w+") as errors:
-        (tmp_path / "state").mkdir()
         demo = subprocess.Popen([*COMMAND, *options], stdout=out, stderr=errors, start_new_session=True,
-                                env={**os.environ, "TMPDIR": str(tmp_path / "state")})
+                                env={**os.environ, "TMPDIR": str(state)})
         try:
             wait_for(moment, lambda: demo.poll() is not None or programs <= set(descendants(demo).values())
-                     and printed in (tmp_path / "out").read_text(), timeout=180)
+                     and printed in (tmp_path / "out").read_text(), timeout=300)
             assert demo.poll() is None, (tmp_path / "errors").read_text()
             started = {pid: since for pid in descendants(demo) if (since := start_time(pid))}
             os.killpg(demo.pid, sign)  # like a terminal
@@ -96,4 +104,4 @@ def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, sign, moment, progr
     assert demo.returncode == 128 + sign
     assert (tmp_path / "errors").read_text().split("\n") == [
         "", "Interrupted; everything that the demo started has ended.", ""]
-    assert not list((tmp_path / "state").iterdir())
+    assert not list(state.iterdir())
