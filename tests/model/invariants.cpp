@@ -213,7 +213,7 @@ void Invariants::check_status(const api::TrainJob& before, const api::TrainJob& 
         api::is_true(after.conditions, api::condition::failed))
         complain(name + " is complete and failed");
     check_times(before, after);
-    check_counts(after);
+    check_counts(before, after);
     if (!before.runtime_digest.empty() && after.runtime_digest != before.runtime_digest)
         complain("the status of " + name + " tells of another runtime that it began with");
     if (unharmed && !ended && after.restarts.all < before.restarts.all)
@@ -288,10 +288,13 @@ bool Invariants::has_looked() const {
 }
 
 // Queues release the nodes of a job that is reported suspended and without active Pods. Counts always lag
-// behind the pods a little, so a pod may start between a reconciler's read and its write.
-void Invariants::check_counts(const api::TrainJob& after) {
-    if (!api::is_true(after.conditions, api::condition::suspended) || api::any_active(after.jobs_status))
-        return;
+// behind the pods a little, so a pod may start between a reconciler's read and its write. What the status
+// said before is out already.
+void Invariants::check_counts(const api::TrainJob& before, const api::TrainJob& after) {
+    const auto says_it = [](const api::TrainJob& job) {
+        return api::is_true(job.conditions, api::condition::suspended) && !api::any_active(job.jobs_status);
+    };
+    if (!says_it(after) || says_it(before)) return;
     const Stored* stored = api_.find(job_sets_name, after.meta.key());
     if (!stored || after.meta.deletion) return;
     const api::JobSet job_set = api::parse_job_set(stored->object);

@@ -84,7 +84,7 @@ private:
     void check_times(const api::TrainJob& before, const api::TrainJob& after);
     bool has_just_been_edited(const ApiModel::Name& name) const;
     bool has_looked() const;  // whether this reconcile has read the TrainJob live
-    void check_counts(const api::TrainJob& after);
+    void check_counts(const api::TrainJob& before, const api::TrainJob& after);
     void check_expiry(const api::TrainJob& job);
     bool were_limits_edited(const api::TrainJob& job, std::chrono::milliseconds within) const;
     void note_beginning(const Kind& kind, const api::ObjectKey& key, const api::Json& after);

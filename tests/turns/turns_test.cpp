@@ -139,6 +139,8 @@ private:
 const std::string job_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/job";
 const std::string runtime_path = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/plain";
 const std::string job_set_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job";
+const std::string jobs_path =
+    "/apis/batch/v1/namespaces/ns/jobs?labelSelector=jobset.sigs.k8s.io%2Fjobset-name%3Djob";
 
 // The reconciler with one TrainJob and its runtime.
 struct Shop {
@@ -217,6 +219,7 @@ double longest_turn_of(const Case& each) {
         fill(pod_spec_of(job_set["spec"])["tolerations"], largest - size,
              [](std::size_t i) { return toleration(500'000 - i); });
     shop.desk.put(job_set_path, to_json(job_set));
+    shop.desk.put(jobs_path, R"({"items":[]})");
     shop.show(job_path, shop.cache.train_jobs());
     shop.show(job_set_path, shop.cache.job_sets());
     CHECK(shop.run().error == std::nullopt);

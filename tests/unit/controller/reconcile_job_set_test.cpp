@@ -159,6 +159,15 @@ TEST_CASE("a job is resumed once the Pods of before have ended", "[reconcile]") 
         {{"kind", "JobSet"}, {"uid", api::parse_meta(life.job_set()).uid}, {"controller", true}})});
     life.server.put(jobs, child);
     life.set_suspend(false);
+    SECTION("a list of Jobs that is too long does not keep the job suspended") {
+        life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+            if (!request.target.starts_with(jobs_path)) return std::nullopt;
+            return api::Error{.code = api::Errc::too_large, .message = "too large"};
+        };
+        CHECK_FALSE(life.reconcile().error);
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+        return;
+    }
     const auto waits = life.reconcile();
     CHECK_FALSE(waits.error);
     CHECK(waits.requeue_after == 1s);

@@ -132,12 +132,15 @@ kube::Async<std::optional<api::Json>> read_job_set(kube::ApiServer& server, api:
     co_return co_await read(server, kube::resources::job_sets, std::move(key), omit);
 }
 
-// Returns the list of its Jobs; null if nothing depends on them.
+// Returns the list of its Jobs; null if nothing depends on them. A list that is too long to be read must not
+// keep a job suspended for ever: it counts as empty.
 kube::Async<api::Json> read_jobs(kube::ApiServer& server, api::ObjectKey job_set, lifecycle::Live what,
                                  lifecycle::LookFor reason) {
     if (what != lifecycle::Live::all || reason < lifecycle::LookFor::resume) co_return api::Json();
     kube::Request request = list_jobs(job_set);
-    co_return co_await kube::fetch(server, std::move(request), rest_of_jobs);
+    auto list = co_await kube::fetch(server, std::move(request), rest_of_jobs);
+    if (!list && list.error().code == api::Errc::too_large) co_return api::Json();
+    co_return std::move(list);
 }
 
 }  // namespace
