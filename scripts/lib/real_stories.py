@@ -35,7 +35,7 @@ def trained_by_torchrun(scene, number):
 
 
 def killed_for_its_memory(scene, number):
-    job = train_job("hungry", "once", ["python3", "/workspace/hog.py"], trainer={"resourcesPerNode": {"limits": {"memory": "200Mi"}}})
+    job = train_job("hungry", "plain", ["python3", "/workspace/hog.py"], trainer={"resourcesPerNode": {"limits": {"memory": "200Mi"}}})
     heading(number, "A program that wants more memory than its limit", job)
     timeline = Timeline(scene.rest, "hungry")
     scene.rest.create(job)
