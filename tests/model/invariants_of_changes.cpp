@@ -57,7 +57,13 @@ bool Invariants::was_corrected_since(const Json& job_set, const api::TrainJob& j
     const Json& made = job_set["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
     const Json& image = job.spec["trainer"]["image"];
     const Json& nodes = job.spec["trainer"]["numNodes"];
+    const std::string spec = to_json(job.spec);
+    bool has_withdrawn_label = false;
+    for (const auto& [label, value] : made["template"]["metadata"]["labels"].members())
+        has_withdrawn_label = has_withdrawn_label ||
+                              (label.starts_with("example.com/") && spec.find(label) == std::string::npos);
     const bool differs =
+        has_withdrawn_label ||
         (image.is_string() && made["template"]["spec"]["containers"][std::size_t{0}]["image"] != image) ||
         (nodes.as_int() && made["parallelism"] != nodes);
     return !lifecycle::had_job_set(job) && differs;
