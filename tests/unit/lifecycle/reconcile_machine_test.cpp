@@ -205,6 +205,27 @@ TEST_CASE("a job is resumed once the Pods of before have ended", "[machine]") {
     CHECK(later.next() == "act: run: resume");
 }
 
+TEST_CASE("a JobSet that has been suspended since it was made is resumed without a look at its Jobs",
+          "[machine]") {
+    Observed resumed = suspended();
+    resumed.job->suspend = false;
+    resumed.job_set->meta.generation = 1;
+    AReconcile before{resumed};
+    resumed.job = before.store_transition();
+    AReconcile run{resumed};
+    CHECK(run.next() == "look: all, for a change");
+
+    SECTION("it has not changed") {
+        run.look(resumed);
+        CHECK(run.next() == "act: run: resume");
+    }
+    SECTION("it has run meanwhile") {
+        resumed.job_set->meta.generation = 3;
+        run.look(resumed);
+        CHECK(run.next() == "look: all, for a resume");
+    }
+}
+
 TEST_CASE("a status that is not stored ends the reconcile without its events", "[machine]") {
     AReconcile run{completed_unseen()};
     CHECK(run.next() == "act: finish Complete/AllJobsCompleted");
