@@ -14,9 +14,12 @@ DEAF = ["python3", "-c", "import time; print('begins'); time.sleep(600)"]
 
 @pytest.fixture(scope="module")
 def patient(runtimes, admin):
-    """A runtime whose programs have some seconds to end."""
+    """A runtime whose programs have some seconds to end. Its Jobs would make new Pods beside them: only a podFailurePolicy keeps them from
+    that."""
     runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "plain"))
     runtime["metadata"] = {"name": "patient"}
+    for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
+        job["template"]["spec"].pop("podFailurePolicy")
     for pod in pod_specs(runtime):
         pod["terminationGracePeriodSeconds"] = GRACE
     admin.create(runtime)
