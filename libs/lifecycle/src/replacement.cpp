@@ -6,6 +6,7 @@
 #include "api/named_items.hpp"
 #include "api/names.hpp"
 #include "api/text.hpp"
+#include "child_job.hpp"
 #include "lifecycle/withdrawal.hpp"
 #include "withdrawn_entries.hpp"
 
@@ -14,14 +15,6 @@ namespace {
 
 // The share of the finalizers or the entry in the note of an event.
 constexpr std::size_t max_text_bytes = 300;
-
-bool is_finished(const api::Json& job) {
-    for (const api::Json& condition : job["status"]["conditions"].items())
-        if (condition["status"].as_string() == "True" &&
-            (condition["type"].as_string() == "Complete" || condition["type"].as_string() == "Failed"))
-            return true;
-    return false;
-}
 
 // The Jobs of one replicated job.
 struct Family {

@@ -3,18 +3,12 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "child_job.hpp"
 
 namespace lifecycle {
 namespace {
 
 using api::Json;
-
-bool has_condition(const Json& job, std::string_view type) {
-    const auto& conditions = job["status"]["conditions"].items();
-    return std::any_of(conditions.begin(), conditions.end(), [&](const Json& each) {
-        return each["type"].as_string() == type && each["status"].as_string() == "True";
-    });
-}
 
 std::int64_t pods_of(const Json& job) {
     const Json& status = job["status"];
@@ -33,10 +27,10 @@ bool is_managed_elsewhere(const Json& job) {
 // stored after the first Pods are made, and JobSet empties it before a resume.
 bool is_at_rest(const Json& job) {
     if (pods_of(job) > 0) return false;
-    if (has_condition(job, "Complete") || has_condition(job, "Failed")) return true;
+    if (is_finished(job)) return true;
     if (!is_suspended(job)) return false;
     const bool has_never_run = job["metadata"]["generation"].int_or(0) <= 1;
-    return has_never_run || has_condition(job, "Suspended") || is_managed_elsewhere(job);
+    return has_never_run || has_true_condition(job, "Suspended") || is_managed_elsewhere(job);
 }
 
 }  // namespace
