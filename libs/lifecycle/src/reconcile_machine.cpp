@@ -19,11 +19,17 @@ std::optional<api::Error> error_of(const Outcome& outcome) {
     return std::nullopt;
 }
 
-// A list of Jobs that must be the latest may take a tenth of a second. A JobSet that was created suspended,
-// and whose spec has not changed since, has never had a Pod.
+// A JobSet that was created suspended, and whose spec has not changed since, has never had a Pod.
 bool has_never_run(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     return job_set && job_set->suspend && job_set->meta.generation == 1;
+}
+
+// Returns what a look is for. Jobs are listed only if there may be Pods of before: a list that must be the
+// latest may take a tenth of a second.
+LookFor reason_for_look(const Decision& decision, const Observed& observed) {
+    const LookFor reason = look_for(decision);
+    return has_never_run(observed) ? std::min(reason, LookFor::change) : reason;
 }
 
 // Keeps a TrainJob that has expired by the caches alone. The caches may never have had the runtime that keeps
@@ -77,17 +83,14 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::decide_next(api::Time 
     expires_by_caches_ = expires_by_caches_ || (expires() && live_ == Live::nothing);
     const bool is_late = exceeds_progress_deadline(observed_, now);
     const Live needed = is_late ? Live::all : needs_live(decision_, observed_);
-    const bool knows_jobs =
-        look_for(decision_) != LookFor::resume || observed_.stopping || has_never_run(observed_);
-    if (needed > live_ || !knows_jobs) return look(needed);
+    const bool lacks_jobs = reason_for_look(decision_, observed_) == LookFor::resume && !observed_.stopping;
+    if (needed > live_ || lacks_jobs) return look(needed);
     return Act{decision_};
 }
 
 std::optional<ReconcileMachine::Action> ReconcileMachine::look(Live what) {
     looks_for_ = what;
-    const LookFor reason = look_for(decision_);
-    const bool lists_jobs = reason == LookFor::resume && !has_never_run(observed_);
-    return Look{what, lists_jobs ? reason : std::min(reason, LookFor::change)};
+    return Look{what, reason_for_look(decision_, observed_)};
 }
 
 std::optional<ReconcileMachine::Action> ReconcileMachine::conclude_next(api::Time now) {

@@ -178,11 +178,10 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
         if (!job_set) co_return job_set.error();
         if (!jobs) co_return jobs.error();
         view.observed.is_live = true;
-        if (reason == lifecycle::LookFor::resume) view.observed.stopping.emplace();
         if (*job_set) {
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);
-            if (reason == lifecycle::LookFor::resume)
+            if (reason >= lifecycle::LookFor::resume)
                 view.observed.stopping =
                     lifecycle::stopping(*view.observed.job_set, (*jobs)["items"].items());
             if (reason >= lifecycle::LookFor::change)
