@@ -61,7 +61,7 @@ std::string problem_of_scheduling(const Json& pod) {
 }
 
 std::string problem_of_deletion(const Json& pod, api::Time now) {
-    const auto since = api::parse_time(pod["metadata"]["deletionTimestamp"].as_string());
+    const auto since = time_of(pod["metadata"]["deletionTimestamp"]);
     // The time stamp includes the grace period.
     if (!since || now <= *since + late_end) return "";
     return "should have ended " + format_duration(now - *since) + " ago; its node " +
@@ -131,10 +131,15 @@ std::string problem_of(const Json& pod, api::Time now, const NodeObjects& nodes)
     return "";
 }
 
+std::optional<api::Time> time_of(const Json& stamp) {
+    const auto time = api::parse_time(stamp.as_string());
+    return time ? std::optional(*time) : std::nullopt;
+}
+
 std::optional<api::Time> time_of_event(const Json& event) {
     for (const Json* text : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
                              &event["eventTime"], &event["metadata"]["creationTimestamp"]})
-        if (const auto time = api::parse_time(text->as_string())) return *time;
+        if (const auto time = time_of(*text)) return time;
     return std::nullopt;
 }
 

@@ -34,6 +34,9 @@ std::string exit_text(const api::Json& terminated);
 /// restart, a node that is silent or does not release it.
 std::string problem_of(const api::Json& pod, api::Time now, const NodeObjects& nodes = {});
 
+/// Reads a time stamp. Empty: there is none.
+std::optional<api::Time> time_of(const api::Json& stamp);
+
 /// Returns when an event happened; for a series, the latest time.
 std::optional<api::Time> time_of_event(const api::Json& event);
 

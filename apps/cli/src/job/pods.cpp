@@ -20,11 +20,6 @@ constexpr seconds more_than_before{60};
 
 std::string text_of(const Json& json) { return std::string(json.as_string()); }
 
-std::optional<api::Time> time_of(const Json& json) {
-    const auto time = api::parse_time(json.as_string());
-    return time ? std::optional(*time) : std::nullopt;
-}
-
 seconds length_of(const Json& terminated) {
     const auto began = time_of(terminated["startedAt"]);
     const auto ended = time_of(terminated["finishedAt"]);

@@ -40,7 +40,7 @@ Moment last_of(const std::vector<PodTimes>& pods, Moment PodTimes::*which) {
 Moment first_start(const std::vector<Json>& jobs) {
     Moment first;
     for (const Json& job : jobs)
-        if (const Moment start = moment(job["status"]["startTime"]))
+        if (const Moment start = time_of(job["status"]["startTime"]))
             first = std::min(first.value_or(*start), *start);
     return first;
 }

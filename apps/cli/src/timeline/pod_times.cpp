@@ -20,7 +20,7 @@ Moment later(const Moment& a, const Moment& b) { return a && b ? std::max(a, b) 
 // The cluster folds equal events: the first one is that of the first attempt.
 Moment first_time(const Json& event) {
     for (const Json* text : {&event["firstTimestamp"], &event["eventTime"]})
-        if (const Moment time = moment(*text)) return time;
+        if (const Moment time = time_of(*text)) return time;
     return time_of_event(event);
 }
 
@@ -81,12 +81,12 @@ void note_containers(const Json& pod, PodTimes& times) {
         const Json& last = status["lastState"]["terminated"];
         Moment present;
         for (const char* kind : {"running", "terminated"})
-            present = later(present, moment(state[kind]["startedAt"]));
+            present = later(present, time_of(state[kind]["startedAt"]));
         const bool restarted = status["restartCount"].int_or(0) > 0;
-        const Moment before = moment(last["startedAt"]);
+        const Moment before = time_of(last["startedAt"]);
         times.started = later(times.started, restarted && before ? before : present);
         if (restarted) times.again = later(times.again, present ? present : before);
-        if (const Moment finished = moment(state["terminated"]["finishedAt"]))
+        if (const Moment finished = time_of(state["terminated"]["finishedAt"]))
             times.finished = later(times.finished, finished);
         else
             all_finished = false;
@@ -95,7 +95,7 @@ void note_containers(const Json& pod, PodTimes& times) {
 }
 
 PodTimes times_of(const Json& pod, const EventsByPod& events, api::Time now) {
-    PodTimes times = {.pod = &pod, .created = moment(pod["metadata"]["creationTimestamp"])};
+    PodTimes times = {.pod = &pod, .created = time_of(pod["metadata"]["creationTimestamp"])};
     for (const api::Condition& each : api::parse_conditions(pod["status"]["conditions"]))
         if (each.type == "PodScheduled" && each.is_true()) times.scheduled = each.last_transition;
     note_containers(pod, times);
@@ -117,11 +117,6 @@ std::string_view job_of(std::string_view pod) {
 }
 
 }  // namespace
-
-Moment moment(const Json& text) {
-    const auto time = api::parse_time(text.as_string());
-    return time ? Moment(*time) : std::nullopt;
-}
 
 std::vector<PodTimes> times_of_pods(const TimelineObjects& seen, api::Time now) {
     const EventsByPod events = events_by_pod(seen.events);

@@ -14,9 +14,6 @@ namespace cli {
 
 using Moment = std::optional<api::Time>;
 
-/// Reads a time stamp. Empty: there is none.
-Moment moment(const api::Json& text);
-
 /// The times at which one Pod reached its stages; empty: not yet, or unknown.
 struct PodTimes {
     const api::Json* pod = nullptr;  ///< null: it is gone, and these are the times of its events

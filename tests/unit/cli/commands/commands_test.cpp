@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "complete/complete.hpp"
+#include "fixtures.hpp"
 #include "logs/sources.hpp"
 #include "remove/remove.hpp"
 #include "suspend/suspend.hpp"
@@ -15,8 +16,6 @@ namespace {
 
 using api::Json;
 using namespace std::chrono_literals;
-
-const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
 
 Brief running() {
     Brief job = {.key = {"vision", "night"},

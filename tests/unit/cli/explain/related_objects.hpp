@@ -1,15 +1,12 @@
 #pragma once
 // A TrainJob and its related objects, for tests of `kubectl trainjob explain`.
 #include "explain/model.hpp"
+#include "fixtures.hpp"
 
 namespace cli {
 
 using api::Json;
 using namespace std::chrono_literals;
-
-inline const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
-
-inline Json parsed(const std::string& text) { return api::parse_json(text).value(); }
 
 inline constexpr const char* job_text = R"({
     "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",

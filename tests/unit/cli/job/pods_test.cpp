@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "fixtures.hpp"
 #include "job/findings.hpp"
 #include "job/job_state.hpp"
 
@@ -11,10 +12,6 @@ namespace {
 
 using api::Json;
 using namespace std::chrono_literals;
-
-const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
-
-Json parsed(const std::string& text) { return api::parse_json(text).value(); }
 
 std::string ago(std::chrono::seconds time) { return '"' + api::format_time(now - time) + '"'; }
 

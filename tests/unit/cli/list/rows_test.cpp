@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "fixtures.hpp"
 #include "job/brief.hpp"
 
 namespace cli {
@@ -10,10 +11,6 @@ namespace {
 
 using api::Json;
 using namespace std::chrono_literals;
-
-const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
-
-Json parsed(const std::string& text) { return api::parse_json(text).value(); }
 
 Json job_of(const std::string& spec = "{}", const std::string& status = "{}",
             const std::string& metadata = "{}") {
