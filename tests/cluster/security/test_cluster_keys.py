@@ -84,7 +84,8 @@ def test_keys_are_made_once_outlive_suspension_and_the_reconciler_and_are_not_lo
 @pytest.mark.parametrize("framework", SECRETS)
 def test_no_job_set_is_made_with_keys_that_were_changed(signalbox, rest, framework):
     create(rest, framework, "changed", seconds="never", nodes=2, suspend=True)
-    until(rest, "changed", "Suspended")
+    # The status says Suspended before there is a JobSet.
+    wait_for("the JobSet", lambda: rest.get("jobsets", "changed"))
     secret = secret_of(rest, framework, "changed")
     rest.patch("secrets", secret["metadata"]["name"], {"data": {name: "b3RoZXIK" for name in secret["data"]}})
     rest.delete("jobsets", "changed")
