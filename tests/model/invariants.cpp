@@ -180,6 +180,7 @@ void Invariants::check_train_job(const api::ObjectKey& key, const Json& before, 
         const api::TrainJob was = api::parse_train_job(before);
         const api::TrainJob now = api::parse_train_job(after);
         for (const api::Condition& c : now.conditions) life.reasons.insert(c.reason);
+        life.has_ended = life.has_ended || api::terminal_condition(now);
         if (by_reconciler) check_status(was, now);
         const api::Condition* suspended = api::find_condition(was.conditions, api::condition::suspended);
         const api::Condition* resumed = api::find_condition(now.conditions, api::condition::suspended);
@@ -409,12 +410,8 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     const auto life = lives_.find(api::parse_meta(after).controller_uid);
     if (life == lives_.end() || life->second.suspends.empty()) return;
     const bool resizes = suspends && runs_with_former_size(before);
-    // The TrainJob may be gone by then.
-    const auto& reasons = life->second.reasons;
-    const bool was_ended = reasons.contains("DeadlineExceeded") ||
-                           reasons.contains("ProgressDeadlineExceeded") ||
-                           reasons.contains("TrainingRuntimeNotSupported");
-    const bool stops = suspends && was_ended;
+    // The TrainJob may be gone by then. If its JobSet has ended it, a second leader may have made another one.
+    const bool stops = suspends && life->second.has_ended;
     bool said = resizes || stops;
     const auto& said_since = life->second.suspends;
     for (std::size_t i = 0; i < said_since.size(); ++i) {

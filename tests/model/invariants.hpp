@@ -59,6 +59,7 @@ private:
     struct Life {
         bool is_managed_here = true;
         std::optional<api::Time> resumed = {};
+        bool has_ended = false;
         std::optional<api::RunPolicy> began_with = {};          // by its snapshot, since its first JobSet
         std::set<std::string> reasons = {};                     // of its conditions at any time
         std::vector<std::pair<api::Time, bool>> suspends = {};  // values of spec.suspend with their times
