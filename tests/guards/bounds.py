@@ -15,6 +15,7 @@ NO_SCHEMAS = ("kubernetes-types.yaml", "limits.yaml")
 
 # Numbers without a bound, and why. The path begins with the definition.
 UNBOUNDED = {
+    "Failure.exitCode": "as of the rules: those of Windows are negative",
     "FailureRule.onExitCodes.values[]": "any int32 is an exit code: those of Windows are negative",
     "TorchPolicy.numProcPerNode": "a number or a word, so it has no format; torchrun starts as many processes as it can",
 }

@@ -63,6 +63,7 @@ private:
     void count(const api::ObjectKey& job_set);
     void handle_failure(const api::Json& job_set, const api::Json& job, api::Json& status);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void leave_failed_pod(const api::Json& job);
     void end_pods(const api::ObjectKey& key, const std::string& uid);
     void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);
 

@@ -11,6 +11,7 @@ using api::Json;
 constexpr std::string_view collected[] = {"trainjobs.trainer.kubeflow.org",
                                           "jobsets.jobset.x-k8s.io",
                                           "jobs.batch",
+                                          "pods",
                                           "configmaps",
                                           "secrets",
                                           "podgroups.scheduling.x-k8s.io",

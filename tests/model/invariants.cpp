@@ -136,6 +136,7 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
         active_since_[api::parse_meta(after).uid] = time_.wall_seconds();
     if (kind.kind == "JobSet" && !after.is_null()) note_start(before, after);
     if (kind.kind == "Job" && !after.is_null()) note_pods(after);
+    if (kind.kind == "Pod") failed_pods_.insert(key.name);
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
         finished_since_.try_emplace(api::parse_meta(after).uid, time_.wall_seconds());
     if (!by_reconciler) edited_[{std::string(kind.resource), key}] = time_.now();
@@ -219,9 +220,33 @@ void Invariants::check_status(const api::TrainJob& before, const api::TrainJob& 
         complain("the status of " + name + " tells of another runtime that it began with");
     if (unharmed && !ended && after.restarts.all < before.restarts.all)
         complain("the status of " + name + " has forgotten restarts");
+    check_failures(before, after);
     check_stall(before, after);
     check_progress(before, after);
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) check_deadline(before);
+}
+
+// The Pods go with their JobSet, so what they say has to be in the status of the end.
+void Invariants::check_failures(const api::TrainJob& before, const api::TrainJob& after) {
+    const std::string name = text(after.meta.key());
+    for (const api::Failure& failure : after.failures)
+        if (!failed_pods_.contains(failure.pod))
+            complain("the status of " + name + " names a Pod that has not failed");
+    const api::Condition* ends = api::terminal_condition(after);
+    if (api::terminal_condition(before)) {
+        if (after.failures != before.failures) complain("the failures of " + name + " were rewritten");
+    } else if (const Stored* stored = own_job_set(after.meta.key()); unharmed && ends && stored) {
+        const api::JobSet job_set = api::parse_job_set(stored->object);
+        const bool failed = job_set.finished && job_set.finished->type == "Failed" &&
+                            job_set.finished->reason == ends->reason;
+        const auto& pods = api_.all("pods");
+        const bool any_left = std::any_of(pods.begin(), pods.end(), [&](const auto& pod) {
+            return pod.second.object["metadata"]["labels"][api::job_set_uid_label].as_string() ==
+                   job_set.meta.uid;
+        });
+        if (failed && any_left && after.failures.empty())
+            complain(name + " failed, and its status names no Pod");
+    }
 }
 
 void Invariants::check_deadline(const api::TrainJob& before) {

@@ -77,6 +77,7 @@ private:
     const Stored* own_job_set(const api::ObjectKey& train_job) const;
     static bool was_corrected_since(const api::Json& job_set, const api::TrainJob& job);
     void check_status(const api::TrainJob& before, const api::TrainJob& after);
+    void check_failures(const api::TrainJob& before, const api::TrainJob& after);
     void check_deadline(const api::TrainJob& before);
     void check_stall(const api::TrainJob& before, const api::TrainJob& after);
     void check_progress(const api::TrainJob& before, const api::TrainJob& after);
@@ -131,6 +132,7 @@ private:
     std::map<std::string, api::Time> has_jobs_since_;  // by the JobSet's UID
     std::map<std::string, api::Time> has_pods_since_;  // by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;          // their UIDs
+    std::set<std::string> failed_pods_;                // their names
     std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs
     std::map<std::string, int> removed_job_sets_;                    // the reconciler that deleted it, by UID
     std::map<int, std::optional<api::ObjectKey>> just_seen_absent_;  // a missing JobSet, by the last answer

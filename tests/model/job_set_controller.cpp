@@ -373,6 +373,8 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
         const Stored* job = api_.find("jobs.batch", key);
         // A Job that was suspended meanwhile starts again.
         if (!job || job->object["metadata"]["generation"].int_or(0) != generation) return;
+        // A Pod that is evicted is deleted.
+        if (fails && !evicts) leave_failed_pod(job->object);
         Json status = Json::object({{"active", 0}, {"ready", 0}, {fails ? "failed" : "succeeded", 1}});
         const api::Time now = time_.wall_seconds();
         status["conditions"] =
@@ -380,6 +382,33 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
                                 : condition(fails ? "Failed" : "Complete", "Ended", "", now)});
         set_job_status(key, uid, std::move(status));
     });
+}
+
+// It stays as long as its Job.
+void JobSetController::leave_failed_pod(const Json& job) {
+    const api::ObjectMeta meta = api::parse_meta(job);
+    const Json& labels = job["metadata"]["labels"];
+    const api::ObjectKey key = {meta.ns, meta.name + "-0-" + meta.uid};
+    Json pod;
+    pod["metadata"] = Json::object({{"name", key.name}, {"namespace", key.ns}});
+    pod["metadata"]["labels"] = Json::object({{api::job_set_name_label, labels[api::job_set_name_label]},
+                                              {api::job_set_uid_label, meta.controller_uid},
+                                              {api::replicated_job_label, labels[api::replicated_job_label]},
+                                              {api::completion_index_label, "0"}});
+    pod["metadata"]["ownerReferences"] = Json::array({Json::object({{"apiVersion", "batch/v1"},
+                                                                    {"kind", "Job"},
+                                                                    {"name", meta.name},
+                                                                    {"uid", meta.uid},
+                                                                    {"controller", true}})});
+    pod["spec"]["nodeName"] = "node-1";
+    api_.handle(as_controller(kube::create(kube::resources::pods, pod)));
+    Json container = Json::object({{"name", "node"}});
+    container["state"]["terminated"] = Json::object(
+        {{"exitCode", 1}, {"reason", "Error"}, {"finishedAt", api::format_time(time_.wall_seconds())}});
+    Json patch;
+    patch["status"] = Json::object({{"phase", "Failed"}, {"containerStatuses", Json::array({container})}});
+    api_.handle(as_controller(
+        kube::merge_patch_status(kube::resources::pods, key, std::move(patch), kube::Unconditional())));
 }
 
 // Pods that are told to end are not active any more, and go on for their grace period.

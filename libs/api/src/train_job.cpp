@@ -41,6 +41,7 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.start_time = as_time(status["startTime"].as_string());
     job.completion_time = as_time(status["completionTime"].as_string());
     job.restarts = parse_restarts(status);
+    job.failures = parse_failures(status["failures"]);
     job.trainer_status = parse_trainer_status(status["trainerStatus"]);
     return job;
 }

@@ -55,6 +55,7 @@ Concluder::Concluder(const Observed& observed, const Outcome& outcome, api::Time
     conclusion_.start_time = job_.start_time;
     conclusion_.completion_time = job_.completion_time;
     conclusion_.restarts = job_.restarts;
+    conclusion_.failures = job_.failures;
 }
 
 Conclusion Concluder::take() && {
@@ -62,7 +63,7 @@ Conclusion Concluder::take() && {
         conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status ||
         conclusion_.run_policy != job_.run_policy || conclusion_.runtime_digest != job_.runtime_digest ||
         conclusion_.start_time != job_.start_time || conclusion_.completion_time != job_.completion_time ||
-        conclusion_.restarts != job_.restarts;
+        conclusion_.restarts != job_.restarts || conclusion_.failures != job_.failures;
     const auto look = sooner(next_progress_look(observed_, now_), {});
     conclusion_.requeues_for_progress = look && conclusion_.requeue_after == look;
     if (auto restarted = restart_event(observed_, conclusion_.restarts))
@@ -130,6 +131,7 @@ void Concluder::operator()(const Finish& finish) {
     }
     api::Condition condition = finish.condition;
     condition.observed_generation = job_.meta.generation;
+    if (outcome_.failure) note_failure(condition);
     set_condition(conclusion_.conditions, std::move(condition), now_);
     std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::stalled; });
     follow_job_set();
@@ -137,6 +139,16 @@ void Concluder::operator()(const Finish& finish) {
     conclusion_.own_writes_need_no_reconcile =
         finish.from_job_set && !observed_.ttl && !outcome_.policy_unread;
     if (!conclusion_.own_writes_need_no_reconcile) conclusion_.requeue_after = min_requeue;
+}
+
+// The JobSet names a Job that has failed. What has happened is in the Pod, and goes with it.
+void Concluder::note_failure(api::Condition& end) {
+    api::Failure failure = *outcome_.failure;
+    failure.attempt = restarts(observed_).all;
+    end.message += (end.message.empty() ? "" : ". ") + ("The first to fail: " + api::describe(failure));
+    auto& failures = conclusion_.failures;
+    failures.insert(failures.begin(), std::move(failure));
+    if (failures.size() > api::most_failures) failures.resize(api::most_failures);
 }
 
 void Concluder::operator()(const CleanUp& clean_up) {

@@ -52,6 +52,8 @@ private:
     void not_created(std::string_view reason, std::string message);
     void settle_created(const Finish& finish);
 
+    void note_failure(api::Condition& end);
+
     // Status that follows from the observed objects and the conditions.
     void follow_policy(const Decision& decision);
     void follow_runtime();

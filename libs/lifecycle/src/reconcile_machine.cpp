@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lifecycle/failed_pods.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/service.hpp"
 #include "lifecycle/stall.hpp"
@@ -63,6 +64,7 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::next(api::Time now, bo
         case State::concluding:
             if (!outcome_.service_look && wants_service(observed_, decision_, outcome_, now))
                 return LookAtService{};
+            if (!looked_at_failed_pods_ && wants_failed_pods(decision_)) return LookAtFailedPods{};
             return conclude_next(now);
         case State::reporting: return report(now);
         case State::reported: break;
@@ -80,6 +82,7 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::decide_next(api::Time 
     outcome_ = {};
     outcome_.availability_unread = lease_unread_;
     looked_at_warnings_ = false;
+    looked_at_failed_pods_ = false;
     expires_by_caches_ = expires_by_caches_ || (expires() && live_ == Live::nothing);
     const bool is_late = exceeds_progress_deadline(observed_, now);
     const Live needed = is_late ? Live::all : needs_live(decision_, observed_);
@@ -154,10 +157,23 @@ void ReconcileMachine::looked(Observed observed, std::optional<ReadFailed> polic
 
 void ReconcileMachine::look_failed(api::Error why) {
     outcome_.result = ReadFailed{"TrainJob " + to_string(observed_.job->meta.key()), std::move(why)};
+    looked_at_failed_pods_ = true;  // it is not known any more whether the job ends
     state_ = State::concluding;
 }
 
 void ReconcileMachine::found_service(ServiceLook found) { outcome_.service_look = found; }
+
+void ReconcileMachine::found_failed_pods(std::optional<api::Failure> first) {
+    outcome_.failure = std::move(first);
+    looked_at_failed_pods_ = true;
+}
+
+void ReconcileMachine::failed_pods_unread(api::Error why) {
+    looked_at_failed_pods_ = true;
+    if (waits_for_failed_pods(why, observed_.retry_state))
+        outcome_.result =
+            ReadFailed{"failed Pods of TrainJob " + to_string(observed_.job->meta.key()), std::move(why)};
+}
 
 void ReconcileMachine::stored(std::optional<api::TrainJob> answer) {
     is_stored_ = true;

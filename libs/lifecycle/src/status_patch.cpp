@@ -36,6 +36,7 @@ api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
     if (conclusion.runtime_digest != job.runtime_digest) status["runtimeDigest"] = conclusion.runtime_digest;
     add_time(status, "startTime", job.start_time, conclusion.start_time);
     add_time(status, "completionTime", job.completion_time, conclusion.completion_time);
+    if (conclusion.failures != job.failures) status["failures"] = api::to_json_tree(conclusion.failures);
     if (conclusion.restarts.all != job.restarts.all) status["restarts"] = conclusion.restarts.all;
     if (conclusion.restarts.counted != job.restarts.counted)
         status["restartsCountTowardsMax"] = conclusion.restarts.counted;

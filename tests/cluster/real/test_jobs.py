@@ -92,20 +92,33 @@ def test_a_program_reports_its_progress_with_the_token_of_its_pod(ended, plugin)
     assert "100%" in shown and "loss" in shown, shown
 
 
-def test_the_output_and_exit_code_of_a_failing_program_are_kept(ended, plugin):
+@pytest.fixture
+def first_failure(admin):
+    """Returns the first failure in the status of a job that has ended."""
+    return lambda name: admin.get("trainjobs", name)["status"]["failures"][0]
+
+
+def test_the_output_and_exit_code_of_a_failing_program_are_kept(ended, plugin, admin, first_failure):
     assert ended("mistake") == "Failed"
+    failure = first_failure("mistake")
+    assert (failure["exitCode"], failure["message"]) == (1, "there is no file train.csv")
+    assert failure["pod"].startswith("mistake-node-0-0-") and failure["node"] in ("node-1", "node-2")
+    assert "there is no file train.csv" in true_conditions(admin.get("trainjobs", "mistake"))["Failed"]["message"]
     assert "there is no file train.csv" in plugin("logs", "mistake")
     assert "exit code 1" in plugin("explain", "mistake")
 
 
-def test_a_program_over_its_memory_limit_is_explained(ended, plugin):
+def test_a_program_over_its_memory_limit_is_explained(ended, plugin, first_failure):
     assert ended("memory") == "Failed"
+    failure = first_failure("memory")
+    assert (failure["reason"], failure["exitCode"], failure["signal"]) == ("OOMKilled", 137, 9)
     assert "holds 100 MiB" in plugin("logs", "memory")
     assert "OOMKilled, exit code 137" in plugin("explain", "memory")
 
 
-def test_a_command_that_the_image_lacks_is_explained(ended, plugin):
+def test_a_command_that_the_image_lacks_is_explained(ended, plugin, first_failure):
     assert ended("misspelt") == "Failed"
+    assert "executable file not found" in first_failure("misspelt")["message"]
     assert "executable file not found" in plugin("explain", "misspelt")
 
 

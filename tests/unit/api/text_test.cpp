@@ -72,6 +72,10 @@ TEST_CASE("a text is cut between characters", "[text]") {
         CHECK(api::first_bytes(text, limit) == by_bytes[limit]);
         CHECK(api::cut_bytes(text, limit) == by_bytes[limit]);
     }
+    const std::string_view ends[] = {"",   "",  "", "\xE2\x82\xAC", "\xE2\x82\xAC", "\xC3\xA4\xE2\x82\xAC",
+                                     text, text};
+    for (std::size_t limit = 0; limit < std::size(ends); ++limit)
+        CHECK(api::last_bytes(text, limit) == ends[limit]);
     CHECK(api::cut_characters(text, 2) == "a\xC3\xA4");
     // An invalid byte is replaced by three bytes, or left out with all that follows.
     CHECK(api::cut_bytes("a\xFF"

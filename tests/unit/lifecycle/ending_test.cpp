@@ -39,6 +39,40 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         CHECK(text(conclude_after(observed, 10min, {}, {CreatedCondition::on_failure}).conditions) ==
               "Complete=True/AllJobsCompleted");
     }
+    SECTION("failed, with the first failure") {
+        Observed observed = running();
+        observed.job_set->finished = condition("Failed", "True", "FailedJobs", start + 30s, "jobset failed");
+        observed.job_set->restarts = {.all = 2};
+        const Outcome outcome = {.failure = api::Failure{.time = start + 28s,
+                                                         .pod = "job-node-0-1-abcde",
+                                                         .exit_code = 1,
+                                                         .reason = "Error",
+                                                         .failed_pods = 1}};
+        const Conclusion conclusion = conclude_after(observed, 31s, outcome);
+        CHECK(get(conclusion, "Failed").message ==
+              "jobset failed. The first to fail: Pod job-node-0-1-abcde: exit code 1");
+        REQUIRE(conclusion.failures.size() == 1);
+        CHECK(conclusion.failures.front().pod == "job-node-0-1-abcde");
+        CHECK(conclusion.failures.front().attempt == 2);
+        CHECK(status_patch(*observed.job, conclusion)["status"]["failures"] ==
+              api::to_json_tree(conclusion.failures));
+    }
+    SECTION("failed, and of earlier failures the newest four stay") {
+        Observed observed = running();
+        observed.job_set->finished = condition("Failed", "True", "FailedJobs", start + 30s);
+        for (const char* pod : {"5", "4", "3", "2", "1"}) observed.job->failures.push_back({.pod = pod});
+        std::string pods;
+        for (const auto& each : conclude_after(observed, 31s, {.failure = api::Failure{.pod = "6"}}).failures)
+            pods += each.pod;
+        CHECK(pods == "65432");
+    }
+    SECTION("failed, and no Pod is left to say why") {
+        Observed observed = running();
+        observed.job_set->finished = condition("Failed", "True", "FailedJobs", start + 30s, "jobset failed");
+        const Conclusion conclusion = conclude_after(observed, 31s);
+        CHECK(get(conclusion, "Failed").message == "jobset failed");
+        CHECK_FALSE(status_patch(*observed.job, conclusion)["status"].contains("failures"));
+    }
     SECTION("past its deadline") {
         const Conclusion conclusion = conclude_after(with_deadline(running()), 90s);
         CHECK(text(conclusion.conditions) ==

@@ -24,6 +24,7 @@ struct Name {
         return "look: " + depth(look.what) + purpose(look.reason);
     }
     std::string operator()(const Machine::LookAtService&) const { return "look at the Service"; }
+    std::string operator()(const Machine::LookAtFailedPods&) const { return "look at the failed Pods"; }
     std::string operator()(const Machine::WriteStatus& write) const {
         return "status: " + text(write.conclusion.conditions);
     }
@@ -100,6 +101,50 @@ TEST_CASE("a JobSet is created on a live view, and the status is written last", 
     CHECK(run.machine.result().own_writes_need_no_reconcile);
     CHECK_FALSE(run.machine.result().error);
     CHECK(run.machine.result().concluded == run.now);
+}
+
+namespace {
+
+Observed failed_unseen() {
+    Observed observed = running();
+    observed.job_set->finished = condition("Failed", "True", "FailedJobs");
+    return observed;
+}
+
+}  // namespace
+
+TEST_CASE("the failed Pods of a JobSet are looked at before the end is stored", "[machine]") {
+    AReconcile run{failed_unseen()};
+    CHECK(run.next() == "act: finish Failed/FailedJobs");
+    run.act();
+    CHECK(run.next() == "look at the failed Pods");
+    run.machine.found_failed_pods(api::Failure{.pod = "job-node-0-1", .reason = "Evicted"});
+    const auto action = run.machine.next(run.now, true);
+    const auto* write = action ? std::get_if<Machine::WriteStatus>(&*action) : nullptr;
+    REQUIRE(write);
+    CHECK(write->conclusion.failures.front().pod == "job-node-0-1");
+    run.machine.stored(std::nullopt);
+    CHECK(run.next() == "report: Warning FailedJobs");
+    CHECK(run.next() == "end");
+}
+
+TEST_CASE("failed Pods that cannot be read delay the end a few times", "[machine]") {
+    AReconcile first{failed_unseen()};
+    first.next();
+    first.act();
+    CHECK(first.next() == "look at the failed Pods");
+    first.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable));
+    CHECK(first.next() == "report: ");
+    CHECK(first.next() == "end");
+    CHECK(first.machine.result().error->message == "busy");
+
+    AReconcile last{failed_unseen()};
+    last.observed.retry_state.failures = 3;
+    last.next();
+    last.act();
+    CHECK(last.next() == "look at the failed Pods");
+    last.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable));
+    CHECK(last.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
 }
 
 TEST_CASE("an obstacle that the caches may have caused is looked at live before it counts", "[machine]") {

@@ -58,9 +58,13 @@ inline constexpr std::string_view written_suspend_annotation = "trainer.kubeflow
 /// name was gone. JobSet looks again whenever the JobSet changes.
 inline constexpr std::string_view service_missing_annotation = "trainer.kubeflow.org/service-missing";
 
-/// Labels of a Job (JobSet 0.12): the name of its JobSet, and of its replicated job.
+/// Labels of a Job and its Pods (JobSet 0.12): name and UID of the JobSet, and the name of the replicated
+/// job.
 inline constexpr std::string_view job_set_name_label = "jobset.sigs.k8s.io/jobset-name";
+inline constexpr std::string_view job_set_uid_label = "jobset.sigs.k8s.io/jobset-uid";
 inline constexpr std::string_view replicated_job_label = "jobset.sigs.k8s.io/replicatedjob-name";
+/// A label of a Pod: its number in its Job.
+inline constexpr std::string_view completion_index_label = "batch.kubernetes.io/job-completion-index";
 
 /// The manager of the entry of `spec.runtimePatches` in which Kueue sets the placement of Pods.
 inline constexpr std::string_view kueue_manager = "kueue.x-k8s.io/manager";

@@ -46,6 +46,9 @@ std::string_view first_characters(std::string_view text, std::size_t count);
 /// Returns the longest prefix of at most `limit` bytes that ends between two characters.
 std::string_view first_bytes(std::string_view text, std::size_t limit);
 
+/// Returns the longest suffix of at most `limit` bytes that begins with a character.
+std::string_view last_bytes(std::string_view text, std::size_t limit);
+
 /// Returns at most `limit` characters. Invalid bytes become U+FFFD.
 std::string cut_characters(std::string_view text, std::size_t limit);
 

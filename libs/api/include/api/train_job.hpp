@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/condition.hpp"
+#include "api/failure.hpp"
 #include "api/meta.hpp"
 #include "api/progress.hpp"
 #include "api/run_policy.hpp"
@@ -77,6 +78,7 @@ struct TrainJob {
     std::optional<Time> start_time = {};
     std::optional<Time> completion_time = {};
     Restarts restarts = {};  ///< `status.restarts` and `status.restartsCountTowardsMax`
+    std::vector<Failure> failures = {};
     TrainerStatus trainer_status = {};
 };
 

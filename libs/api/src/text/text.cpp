@@ -133,6 +133,13 @@ std::string_view first_bytes(std::string_view text, std::size_t limit) {
     return text.substr(0, limit);
 }
 
+std::string_view last_bytes(std::string_view text, std::size_t limit) {
+    if (text.size() <= limit) return text;
+    text.remove_prefix(text.size() - limit);
+    while (!text.empty() && continues_character(text.front())) text.remove_prefix(1);
+    return text;
+}
+
 std::string cut_characters(std::string_view text, std::size_t limit) {
     return cut(text, limit, std::string::npos);
 }

@@ -236,9 +236,10 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
         object, {"annotations", "labels", "generation", "creationTimestamp", "deletionTimestamp"});
     keep_only(object.find("status"),
               {"conditions", "jobsStatus", "runPolicy", "runtimeDigest", "startTime", "completionTime",
-               "restarts", "restartsCountTowardsMax", "trainerStatus"});
-    // Nothing is built any more.
-    if (Json* const status = object.find("status"); at_rest && status) status->erase("runtimeDigest");
+               "restarts", "restartsCountTowardsMax", "failures", "trainerStatus"});
+    // Nothing is built any more, and nothing fails.
+    if (Json* const status = object.find("status"); at_rest && status)
+        for (const char* name : {"runtimeDigest", "failures"}) status->erase(name);
     const bool is_abridged = at_rest && abridge_status(object);
     return {.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
             .expects_job_set = goes_on && lifecycle::had_job_set(job),

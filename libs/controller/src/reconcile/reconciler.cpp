@@ -7,6 +7,7 @@
 #include "controller/reconcile/observe.hpp"
 #include "kube/client/api_server.hpp"
 #include "lifecycle/progress_deadline.hpp"
+#include "reconcile/failed_pods_look.hpp"
 #include "reconcile/metered_reads.hpp"
 #include "reconcile/service_look.hpp"
 #include "runtime/conditions.hpp"
@@ -85,6 +86,12 @@ private:
 
     kube::Task<> carry_out(const ReconcileMachine::LookAtService&) {
         machine_->found_service(co_await look_at_service(server_, view_, server_.time().now, written_));
+    }
+
+    kube::Task<> carry_out(const ReconcileMachine::LookAtFailedPods&) {
+        auto found = co_await look_at_failed_pods(server_, *view_.observed.job_set);
+        if (!found) co_return machine_->failed_pods_unread(found.error());
+        machine_->found_failed_pods(std::move(*found));
     }
 
     kube::Task<> carry_out(const ReconcileMachine::Look& look) {

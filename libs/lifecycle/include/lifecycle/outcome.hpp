@@ -7,6 +7,7 @@
 
 #include "api/condition.hpp"
 #include "api/error.hpp"
+#include "api/failure.hpp"
 #include "api/run_policy.hpp"
 #include "lifecycle/event.hpp"
 #include "lifecycle/observed.hpp"
@@ -99,6 +100,7 @@ struct Outcome {
     /// read, for another job.
     std::optional<std::string> explanation = {};
     std::optional<ServiceLook> service_look = {};  ///< where wants_service()
+    std::optional<api::Failure> failure = {};      ///< where wants_failed_pods(): the first of them
     /// The run policy of the runtime that the job is built from, once its snapshot is stored.
     std::optional<api::RunPolicy> run_policy = {};
     std::string runtime_digest = {};  ///< of the same runtime

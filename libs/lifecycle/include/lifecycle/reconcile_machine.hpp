@@ -48,6 +48,8 @@ public:
     };
     /// Look at the Service with the name of the JobSet's: found_service().
     struct LookAtService {};
+    /// Look at the failed Pods of the JobSet: found_failed_pods(), failed_pods_unread().
+    struct LookAtFailedPods {};
     /// Write the status: stored(), not_stored().
     struct WriteStatus {
         const Conclusion& conclusion;
@@ -58,7 +60,8 @@ public:
         const Conclusion& conclusion;
         const Run* job_set_written;  ///< nullptr: no apply changed it
     };
-    using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, WriteStatus, Report>;
+    using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, LookAtFailedPods,
+                                WriteStatus, Report>;
 
     /// `observed`: by the caches. The machine keeps it up to date, and it must outlive the machine.
     /// `policy_unread`: why the policy that the job began with is not known.
@@ -78,6 +81,9 @@ public:
     void looked(Observed observed, std::optional<ReadFailed> policy_unread);
     void look_failed(api::Error why);
     void found_service(ServiceLook found);
+    /// `first`: of the Pods that failed; nullopt if none is left.
+    void found_failed_pods(std::optional<api::Failure> first);
+    void failed_pods_unread(api::Error why);
     /// `answer`: the TrainJob as it was stored, where the conclusion asks for another decision.
     void stored(std::optional<api::TrainJob> answer);
     void not_stored(api::Error why, api::Time now);
@@ -104,6 +110,7 @@ private:
     Live looks_for_ = Live::nothing;
     bool expires_by_caches_ = false;
     bool looked_at_warnings_ = false;
+    bool looked_at_failed_pods_ = false;
     bool is_stored_ = false;
     Decision decision_ = {};
     Outcome outcome_ = {};

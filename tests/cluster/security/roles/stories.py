@@ -6,6 +6,7 @@ run at a time.
 import contextlib
 import dataclasses
 import http.client
+import itertools
 import json
 import ssl
 
@@ -247,6 +248,29 @@ def queued_jobs_are_counted(tale):
 def foreign_service(name):
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
             "spec": {"selector": {"app": "inference"}, "ports": [{"port": 80}]}}
+
+
+def job_fails(tale):
+    """Without a JobSet controller: the Pod and the end of the JobSet are made by hand. A job that has ended is not looked at again."""
+    tale.create_runtime()
+    names = (f"failing-{number}" for number in itertools.count())
+
+    def fail():
+        name = next(names)
+        tale.create_job(name)
+        uid = wait_for("the JobSet", lambda: tale.rest.get("jobsets", name))["metadata"]["uid"]
+        tale.rest.create({"apiVersion": "v1", "kind": "Pod",
+                          "metadata": {"name": name, "labels": {"jobset.sigs.k8s.io/jobset-name": name, "jobset.sigs.k8s.io/jobset-uid": uid},
+                                       "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}]},
+                          "spec": {"containers": [{"name": "node", "image": "registry.example.com/train:1"}]}})
+        tale.rest.patch("pods", name, {"status": {"phase": "Failed", "reason": "Evicted"}}, subresource="status")
+        tale.rest.patch("jobsets", name, {"status": {"conditions": [
+            {"type": "Failed", "status": "True", "reason": "FailedJobs", "message": "jobset failed",
+             "lastTransitionTime": "2026-01-15T10:00:00Z"}]}}, subresource="status")
+        ended = wait_for("the end", lambda: (job := tale.rest.get("trainjobs", name)) and "Failed" in true_conditions(job) and job)
+        return ended["status"].get("failures")
+    fail()
+    return fail
 
 
 def service_is_in_the_way(tale):

@@ -56,6 +56,7 @@ LISTED = [
     ("reconciler", "get list watch patch", OURS, "clustertrainingruntimes", SHARED, ""),
     ("reconciler", "get list watch create patch delete", JOBSET, "jobsets", LOOKED_AFTER, ""),
     ("reconciler", "list delete", "batch", "jobs", LOOKED_AFTER, ""),
+    ("reconciler", "list", "", "pods", LOOKED_AFTER, ""),
     ("reconciler", "get", "", "persistentvolumeclaims", LOOKED_AFTER, ""),
     ("reconciler", "get", "", "services", LOOKED_AFTER, ""),
     ("reconciler", "get create update delete", "", "configmaps", LOOKED_AFTER, ""),

@@ -14,6 +14,7 @@ constexpr Kind kinds[] = {
      false, true, false},
     {"jobsets.jobset.x-k8s.io", api::job_set_api_version, "JobSet", true, true, true},
     {"jobs.batch", "batch/v1", "Job", true, true, false},
+    {"pods", "v1", "Pod", true, false, false},
     {"configmaps", "v1", "ConfigMap", false, false, true},
     {"secrets", "v1", "Secret", false, false, true},
     {"services", "v1", "Service", false, false, false},

@@ -1,0 +1,82 @@
+#include "api/failure.hpp"
+
+#include "api/text.hpp"
+
+namespace api {
+namespace {
+
+// A line with more would hide what comes after it.
+constexpr std::size_t most_of_message = 200;
+
+std::string text_of(const Json& json) { return std::string(json.as_string()); }
+
+void put(Json& object, std::string_view name, const std::string& text) {
+    if (!text.empty()) object[name] = text;
+}
+
+void put(Json& object, std::string_view name, const std::optional<std::int64_t>& number) {
+    if (number) object[name] = *number;
+}
+
+std::string how(const Failure& failure) {
+    return failure.exit_code ? exit_text(failure.reason, *failure.exit_code) : failure.reason;
+}
+
+}  // namespace
+
+std::vector<Failure> parse_failures(const Json& list) {
+    std::vector<Failure> failures;
+    for (const Json& item : list.items()) {
+        Failure failure = {.attempt = item["attempt"].int_or(0),
+                           .time = as_time(item["time"].as_string()).value_or(Time()),
+                           .pod = text_of(item["pod"]),
+                           .node = text_of(item["node"]),
+                           .replicated_job = text_of(item["replicatedJob"]),
+                           .index = item["index"].as_int(),
+                           .container = text_of(item["container"]),
+                           .exit_code = item["exitCode"].as_int(),
+                           .signal = item["signal"].as_int(),
+                           .reason = text_of(item["reason"]),
+                           .message = text_of(item["message"]),
+                           .failed_pods = item["failedPods"].int_or(0)};
+        if (!failure.pod.empty()) failures.push_back(std::move(failure));
+    }
+    return failures;
+}
+
+Json to_json_tree(const std::vector<Failure>& failures) {
+    Json list = Json::array();
+    for (const Failure& failure : failures) {
+        Json item = Json::object({{"attempt", failure.attempt},
+                                  {"time", format_time(failure.time)},
+                                  {"pod", failure.pod},
+                                  {"reason", failure.reason},
+                                  {"failedPods", failure.failed_pods}});
+        put(item, "node", failure.node);
+        put(item, "replicatedJob", failure.replicated_job);
+        put(item, "index", failure.index);
+        put(item, "container", failure.container);
+        put(item, "exitCode", failure.exit_code);
+        put(item, "signal", failure.signal);
+        put(item, "message", failure.message);
+        list.push_back(std::move(item));
+    }
+    return list;
+}
+
+std::string exit_text(std::string_view reason, std::int64_t exit_code) {
+    const std::string code = "exit code " + std::to_string(exit_code);
+    return reason.empty() || reason == "Error" ? code : std::string(reason) + ", " + code;
+}
+
+std::string describe(const Failure& failure) {
+    std::string line = "Pod " + failure.pod;
+    if (!failure.node.empty()) line += " on node " + failure.node;
+    if (const std::string why = how(failure); !why.empty()) line += ": " + why;
+    if (!failure.message.empty()) line += ": " + quoted(last_bytes(failure.message, most_of_message));
+    if (failure.failed_pods == 2) line += "; one more Pod failed";
+    if (failure.failed_pods > 2) line += "; " + std::to_string(failure.failed_pods - 1) + " more Pods failed";
+    return line;
+}
+
+}  // namespace api

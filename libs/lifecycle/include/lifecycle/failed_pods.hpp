@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/failure.hpp"
+#include "api/job_set.hpp"
+#include "lifecycle/decision.hpp"
+
+namespace lifecycle {
+
+/// The failed Pods of one JobSet. Its end leaves them, until it is deleted: those of a Job that failed stay
+/// with it, while JobSet deletes the Jobs that were still active, with what their Pods knew.
+class FailedPods {
+public:
+    explicit FailedPods(const api::JobSet& job_set) : job_set_uid_(job_set.meta.uid) {}
+
+    /// `pods`: with metadata, `spec.nodeName` and status. Those that no Job of the JobSet can have made do
+    /// not count, nor those that failed because they were told to end.
+    void add(const std::vector<api::Json>& pods);
+
+    /// Returns the Pod that failed first; nullopt without any. Others fail because one did, a second later or
+    /// so; and times are whole seconds of different nodes' clocks. So within two seconds of the first end a
+    /// cause of the node (eviction, admission) goes before a program that lacked memory, this before one that
+    /// was killed, and this before one that ended by itself.
+    std::optional<api::Failure> first() const;
+
+private:
+    // In the order of what is more likely to be the cause of the others.
+    enum class Kind : std::uint8_t { node, memory, signal, exit };
+    struct Seen {
+        Kind kind = Kind::exit;
+        api::Failure failure = {};
+    };
+
+    static Seen see(const api::Json& pod);
+
+    std::string job_set_uid_;
+    std::vector<Seen> seen_ = {};
+};
+
+/// Returns whether the failed Pods are to be looked at: the decision ends the job because its JobSet has
+/// failed.
+bool wants_failed_pods(const Decision& decision);
+
+/// Returns whether the end waits for another try to read them. What they say is lost with them, but a job
+/// must not stay unfinished for it.
+bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state);
+
+}  // namespace lifecycle

@@ -1,0 +1,161 @@
+#include "lifecycle/failed_pods.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "api/condition.hpp"
+#include "api/names.hpp"
+#include "api/text.hpp"
+#include "lifecycle/refusal.hpp"
+
+namespace lifecycle {
+namespace {
+
+using api::Json;
+
+constexpr std::chrono::seconds about_the_same_time{2};
+constexpr std::size_t most_of_message = 512;
+constexpr std::size_t most_of_reason = 128;
+constexpr std::int64_t signals = 64;
+constexpr std::int64_t most_of_grace = 365 * 86'400;
+
+std::string cut(const Json& text, std::size_t limit) { return api::cut_bytes(text.as_string(), limit); }
+
+// The end says what went wrong: it may be the last lines of a log.
+std::string end_of_message(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n";
+    text.remove_suffix(text.size() - std::min(text.size(), text.find_last_not_of(blanks) + 1));
+    std::string printed;
+    for (std::string_view rest = text.substr(text.size() - std::min(text.size(), 2 * most_of_message));
+         !rest.empty();) {
+        const char32_t c = api::take_character(rest);
+        if (c == api::invalid_character || api::is_bidi_control(c)) continue;
+        api::append_character(printed, api::is_control(c) || api::is_separator(c) ? U' ' : c);
+    }
+    return std::string(api::last_bytes(printed, most_of_message));
+}
+
+// Of a Pod whose containers say nothing. A node that refuses a Pod does so as soon as it is made.
+api::Time time_of(const Json& pod) {
+    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
+    for (const char* type : {"DisruptionTarget", "Ready", "PodScheduled"})
+        if (const auto* condition = api::find_condition(conditions, type)) return condition->last_transition;
+    return api::as_time(pod["metadata"]["creationTimestamp"].as_string()).value_or(api::Time());
+}
+
+bool is_disrupted(const Json& pod) {
+    return api::is_true(api::parse_conditions(pod["status"]["conditions"]), "DisruptionTarget");
+}
+
+// A disruption tells a Pod to end, too, and is the cause.
+bool was_told_to_end(const Json& pod, api::Time failed) {
+    const auto deletion = api::as_time(pod["metadata"]["deletionTimestamp"].as_string());
+    if (!deletion || is_disrupted(pod)) return false;
+    const std::int64_t grace = pod["metadata"]["deletionGracePeriodSeconds"].int_or(0);
+    return failed >= *deletion - std::chrono::seconds(std::clamp<std::int64_t>(grace, 0, most_of_grace));
+}
+
+const Json* controller_of(const Json& pod) {
+    for (const Json& owner : pod["metadata"]["ownerReferences"].items())
+        if (owner["controller"].bool_or(false)) return &owner;
+    return nullptr;
+}
+
+bool belongs_to(const std::string& job_set_uid, const Json& pod) {
+    const Json* owner = controller_of(pod);
+    return owner && (*owner)["kind"].as_string() == "Job" &&
+           (*owner)["apiVersion"].as_string() == "batch/v1" &&
+           pod["metadata"]["labels"][api::job_set_uid_label].as_string() == job_set_uid;
+}
+
+// The API server would refuse a status with any other number, and the job would not end.
+std::optional<std::int64_t> as_int32(const Json& number) {
+    using Limits = std::numeric_limits<std::int32_t>;
+    const auto value = number.as_int();
+    return value && *value >= Limits::min() && *value <= Limits::max() ? value : std::nullopt;
+}
+
+std::optional<std::int64_t> index_of(const Json& pod) {
+    const std::string_view text = pod["metadata"]["labels"][api::completion_index_label].as_string();
+    if (text.empty() || text.size() > 9 || !std::ranges::all_of(text, api::is_digit)) return std::nullopt;
+    return std::stoll(std::string(text));
+}
+
+}  // namespace
+
+FailedPods::Seen FailedPods::see(const Json& pod) {
+    const Json& status = pod["status"];
+    Seen seen = {.failure = {.time = time_of(pod),
+                             .pod = cut(pod["metadata"]["name"], 253),
+                             .node = cut(pod["spec"]["nodeName"], 253),
+                             .replicated_job = cut(pod["metadata"]["labels"][api::replicated_job_label], 63),
+                             .index = index_of(pod)}};
+    api::Failure& failure = seen.failure;
+    const Json* first = nullptr;
+    for (const char* kind : {"initContainerStatuses", "containerStatuses"})
+        for (const Json& container : status[kind].items()) {
+            const Json& ended = container["state"]["terminated"];
+            const auto end = api::as_time(ended["finishedAt"].as_string());
+            if (ended["exitCode"].int_or(0) == 0 || !end || (first && *end >= failure.time)) continue;
+            first = &ended;
+            failure.time = *end;
+            failure.container = cut(container["name"], 63);
+        }
+    const std::string of_pod = cut(status["reason"], most_of_reason);
+    const bool by_node = !first || is_disrupted(pod) || !of_pod.empty();
+    if (first) {
+        failure.exit_code = as_int32((*first)["exitCode"]);
+        if (const auto sent = as_int32((*first)["signal"]); sent && *sent > 0) failure.signal = sent;
+        const std::int64_t code = failure.exit_code.value_or(0);
+        if (!failure.signal && code > 128 && code <= 128 + signals) failure.signal = code - 128;
+        failure.reason = cut((*first)["reason"], most_of_reason);
+    }
+    if (by_node && !of_pod.empty()) failure.reason = of_pod;
+    if (failure.reason.empty()) failure.reason = is_disrupted(pod) ? "DisruptionTarget" : "Error";
+    const std::string_view said = first && !by_node ? (*first)["message"].as_string() : std::string_view();
+    failure.message = end_of_message(said.empty() ? status["message"].as_string() : said);
+    if (by_node)
+        seen.kind = Kind::node;
+    else if (failure.reason == "OOMKilled")
+        seen.kind = Kind::memory;
+    else if (failure.signal)
+        seen.kind = Kind::signal;
+    return seen;
+}
+
+void FailedPods::add(const std::vector<Json>& pods) {
+    for (const Json& pod : pods) {
+        if (!belongs_to(job_set_uid_, pod)) continue;
+        Seen seen = see(pod);
+        if (!was_told_to_end(pod, seen.failure.time)) seen_.push_back(std::move(seen));
+    }
+}
+
+std::optional<api::Failure> FailedPods::first() const {
+    if (seen_.empty()) return std::nullopt;
+    const auto by_time = [](const Seen& a, const Seen& b) { return a.failure.time < b.failure.time; };
+    const api::Time earliest = std::ranges::min_element(seen_, by_time)->failure.time;
+    const auto order = [&](const Seen& each) {
+        const bool is_later = each.failure.time > earliest + about_the_same_time;
+        return std::tuple(is_later, each.kind, each.failure.time, each.failure.index.value_or(-1),
+                          std::string_view(each.failure.pod));
+    };
+    const auto first = std::ranges::min_element(seen_, std::less(), order);
+    api::Failure found = first->failure;
+    found.failed_pods = static_cast<std::int64_t>(seen_.size());
+    return found;
+}
+
+bool wants_failed_pods(const Decision& decision) {
+    const auto* finish = std::get_if<Finish>(&decision);
+    return finish && finish->from_job_set && finish->condition.type == api::condition::failed;
+}
+
+bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state) {
+    constexpr int most_tries = 3;
+    return !is_rejection(unread) && obstacle_of(unread) != Obstacle::permission &&
+           unread.code != api::Errc::too_large && retry_state.failures < most_tries;
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,68 @@
+#include "api/failure.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "api/text.hpp"
+
+namespace api {
+namespace {
+
+Failure out_of_memory() {
+    return {.attempt = 2,
+            .time = as_time("2026-01-15T10:00:00Z").value(),
+            .pod = "job-node-0-3-x7k2p",
+            .node = "gpu-17",
+            .replicated_job = "node",
+            .index = 3,
+            .container = "node",
+            .exit_code = 137,
+            .signal = 9,
+            .reason = "OOMKilled",
+            .message = "step 40\nloss 0.3",
+            .failed_pods = 8};
+}
+
+}  // namespace
+
+TEST_CASE("failures are read as they were written", "[failure]") {
+    const std::vector<Failure> failures = {out_of_memory(),
+                                           {.pod = "p", .reason = "Error", .failed_pods = 1}};
+    CHECK(parse_failures(to_json_tree(failures)) == failures);
+}
+
+TEST_CASE("what is not known of a failure is left out", "[failure]") {
+    const Json written =
+        to_json_tree({{.time = out_of_memory().time, .pod = "p", .reason = "Evicted", .failed_pods = 1}});
+    CHECK(to_json(written) ==
+          R"([{"attempt":0,"time":"2026-01-15T10:00:00Z","pod":"p","reason":"Evicted","failedPods":1}])");
+}
+
+TEST_CASE("an entry without a Pod is no failure, whatever it is", "[failure]") {
+    CHECK(parse_failures(parse_json(R"([{"reason":"Error"}, 7, null, {"pod":3}])").value()).empty());
+    CHECK(parse_failures(Json("text")).empty());
+}
+
+TEST_CASE("a failure is one line for people", "[failure]") {
+    Failure failure = out_of_memory();
+    CHECK(
+        describe(failure) ==
+        R"(Pod job-node-0-3-x7k2p on node gpu-17: OOMKilled, exit code 137: "step 40\nloss 0.3"; 7 more Pods failed)");
+    failure.failed_pods = 2;
+    failure.reason = "Error";
+    failure.exit_code = 1;
+    failure.message.clear();
+    CHECK(describe(failure) == "Pod job-node-0-3-x7k2p on node gpu-17: exit code 1; one more Pod failed");
+    failure = {.pod = "p",
+               .reason = "Evicted",
+               .message = "The node was low on resource: memory.",
+               .failed_pods = 1};
+    CHECK(describe(failure) == R"(Pod p: Evicted: "The node was low on resource: memory.")");
+}
+
+TEST_CASE("of a long message the line has the end, from a whole character on", "[failure]") {
+    const Failure failure = {
+        .pod = "p", .reason = "Error", .message = "ä" + std::string(199, 'x'), .failed_pods = 1};
+    CHECK(describe(failure) == "Pod p: Error: \"" + std::string(199, 'x') + "\"");
+}
+
+}  // namespace api
