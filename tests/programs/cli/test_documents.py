@@ -18,6 +18,8 @@ JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases"
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team/workloads"
 QUOTA = 'Error creating: pods "night-node-0-0-x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5'
+FAILURE = {"attempt": 1, "time": CREATED, "pod": "night-node-0-1-x", "node": "n1", "replicatedJob": "node", "index": 1, "container": "node",
+           "exitCode": 137, "signal": 9, "reason": "OOMKilled", "message": "killed at step 40", "failedPods": 2}
 
 
 def full_team():
@@ -26,6 +28,7 @@ def full_team():
     job = running("night", progress=progress, labels={"kueue.x-k8s.io/queue-name": "gpus"},
                   activeDeadlineSeconds=10 ** 9, trainer={"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}}})
     job["metadata"]["annotations"] = {"trainer.kubeflow.org/progress-deadline-seconds": "3600"}
+    job["status"]["failures"] = [FAILURE]
     team = Team(job, ended("old"), train_job("unbuilt", condition("Created", "False", "JobsBuildFailed", "no such runtime")), train_job("new"))
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     team.objects[LEASES] = [{"metadata": {"name": "signalbox-progress"}, "spec": {"acquireTime": CREATED, "renewTime": now}}]
@@ -55,6 +58,7 @@ def test_a_job_with_all_around_it_has_the_fields_of_the_schema():
         documents.require_valid(explained, "explanation")
         assert explained["refused"] == [{"object": "Jobs of the JobSet", "by": "quota", "name": "few",
                                          "message": "requested: pods=1, used: pods=5, limited: pods=5"}]
+        assert explained["failures"] == [FAILURE]
         assert yaml.safe_load(out(team, "explain", "night", "-o", "yaml")) == explained
         team.refusals = {("GET", path): (403, "no") for path in (PODS, EVENTS, WORKLOADS, f"{JOB_SETS}/night")}
         unread = json.loads(out(team, "explain", "night", "-o", "json"))

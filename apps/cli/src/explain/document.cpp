@@ -74,6 +74,8 @@ Json document_of(const Explanation& explanation) {
     document["conditions"] = Json::array();
     for (const api::Condition& each : explanation.state.conditions)
         document["conditions"].push_back(condition_row(each));
+    if (!explanation.state.failures.empty())
+        document["failures"] = api::to_json_tree(explanation.state.failures);
     if (const Json& metrics = explanation.progress.metrics; metrics.is_array())
         document["progress"]["metrics"] = metrics;
     if (const auto& deadline = explanation.progress.deadline)

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "explain/model.hpp"
+#include "job/failure.hpp"
 #include "lifecycle/conditions.hpp"
 #include "lifecycle/restarts.hpp"
 #include "text/duration.hpp"
@@ -65,12 +68,19 @@ bool says_more(const api::Condition& condition) {
     return !is_expected && !condition.message.empty();
 }
 
+// The failure has lines of its own.
+std::string without_failure(const std::string& message, const std::vector<api::Failure>& failures) {
+    return failures.empty() ? message : before_failure(message, failures.front()).value_or(message);
+}
+
 void draw_state(const Explanation& all, Screen& screen) {
     const StatePart& part = all.state;
     const Brief& job = all.brief;
     screen.line("TrainJob", to_string(job.key) + ", created " + ago(job.created, all.now));
     screen.line("State", state_text(part, all.now), part.words.tone);
-    if (part.telling && says_more(*part.telling)) screen.line("", part.telling->message);
+    if (part.telling && says_more(*part.telling))
+        if (const std::string left = without_failure(part.telling->message, part.failures); !left.empty())
+            screen.line("", left);
     for (const api::Condition& each : part.conditions) {
         const bool blocks = each.type == api::condition::created && !each.is_true();
         if (each != part.telling && (blocks || !lifecycle::is_built_in(each.type)))
@@ -86,6 +96,28 @@ void draw_state(const Explanation& all, Screen& screen) {
     if (job.pods.unfinished > 0 && part.state != lifecycle::State::running && !part.words.detail.empty())
         screen.line("", part.words.detail, Tone::held);
     if (part.deletion) screen.line("", "being deleted for " + span(*part.deletion, all.now), Tone::held);
+}
+
+// Returns "node-3, container node; 30m 10s ago, after 2 restarts".
+std::string place_of(const api::Failure& failure, api::Time now) {
+    std::string text = failure.replicated_job;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    if (failure.index && !text.empty()) text += "-" + std::to_string(*failure.index);
+    if (!failure.container.empty()) add("container " + failure.container);
+    text += (text.empty() ? "" : "; ") + ago(failure.time, now);
+    if (failure.attempt == 1) add("after one restart");
+    if (failure.attempt > 1) add("after " + std::to_string(failure.attempt) + " restarts");
+    return text;
+}
+
+void draw_failures(const std::vector<api::Failure>& failures, api::Time now, Screen& screen) {
+    if (failures.empty()) return;
+    const api::Failure& last = failures.front();
+    screen.line("Failure", cause_of(last), Tone::bad);
+    screen.line("", place_of(last, now));
+    if (!last.message.empty()) screen.line("", "  " + last.message);
+    for (std::size_t i = 1; i < failures.size(); ++i)
+        screen.line("", "before, " + ago(failures[i].time, now) + ": " + api::describe(failures[i]));
 }
 
 std::string text_of(const PolicyRefusal& refusal) {
@@ -309,20 +341,27 @@ std::string summary_of(const std::vector<PodPart>& pods) {
     return summary;
 }
 
-void draw_pods(const ReadResult<std::vector<PodPart>>& seen, Screen& screen) {
+void draw_pods(const ReadResult<std::vector<PodPart>>& seen, const std::vector<api::Failure>& failures,
+               Screen& screen) {
     if (seen.is_unread()) return screen.line("Pods", "could not be read: " + seen.unread, Tone::held);
     if (seen.found.empty()) return screen.line("Pods", "none");
     screen.line("Pods", summary_of(seen.found));
+    const auto failed_first = [&](const PodPart& pod) {
+        return !failures.empty() && pod.name == failures.front().pod && pod.phase == "Failed";
+    };
     // Pods with problems come first, since users look for these among many.
     std::vector<PodPart> pods = seen.found;
-    std::sort(pods.begin(), pods.end(), [](const PodPart& a, const PodPart& b) {
-        return std::pair(a.problem.empty(), a.rank) < std::pair(b.problem.empty(), b.rank);
-    });
+    const auto order = [&](const PodPart& pod) {
+        return std::tuple(!failed_first(pod), pod.problem.empty(), pod.rank);
+    };
+    std::ranges::sort(pods, std::less(), order);
     add_some(pods, most_pods, screen, [&](const PodPart& pod) {
         std::string line = "  " + pod.name + "  " + pod.phase;
         if (!pod.node.empty()) line += " on " + pod.node;
-        if (!pod.problem.empty()) line += "; " + pod.problem;
-        screen.line("", line, pod.problem.empty() ? Tone::plain : Tone::bad);
+        // Its problem is above.
+        const std::string problem = failed_first(pod) ? "failed first" : pod.problem;
+        if (!problem.empty()) line += "; " + problem;
+        screen.line("", line, problem.empty() ? Tone::plain : Tone::bad);
     });
 }
 
@@ -332,14 +371,18 @@ std::string text_of(const EventLine& line) {
            line.message;
 }
 
-void draw_events(const ReadResult<std::vector<EventLine>>& seen, api::Time now, Screen& screen) {
+void draw_events(const ReadResult<std::vector<EventLine>>& seen, const std::vector<api::Failure>& failures,
+                 api::Time now, Screen& screen) {
     if (seen.is_unread()) return screen.line("Events", "could not be read: " + seen.unread, Tone::held);
     const std::vector<EventLine>& all = seen.found;
     if (all.empty()) return screen.line("Events", "none (they may have expired)");
     const std::size_t first = all.size() - std::min(all.size(), most_events);
-    for (std::size_t i = first; i < all.size(); ++i)
-        screen.line(i == first ? "Events" : "", ago(all[i].last, now) + "  " + text_of(all[i]),
-                    all[i].warning ? Tone::bad : Tone::plain);
+    for (std::size_t i = first; i < all.size(); ++i) {
+        EventLine line = all[i];
+        line.message = without_failure(line.message, failures);
+        screen.line(i == first ? "Events" : "", ago(line.last, now) + "  " + text_of(line),
+                    line.warning ? Tone::bad : Tone::plain);
+    }
 }
 
 }  // namespace
@@ -348,6 +391,7 @@ Text draw_text(const Explanation& explanation, const Terminal& terminal) {
     const bool ended = explanation.brief.ended;
     Screen screen(terminal.colours);
     draw_state(explanation, screen);
+    draw_failures(explanation.state.failures, explanation.now, screen);
     draw_refusals(explanation.refusals, screen);
     draw_lease(explanation.lease, explanation.state.state, screen);
     draw_queue(explanation.queue, screen);
@@ -356,8 +400,8 @@ Text draw_text(const Explanation& explanation, const Terminal& terminal) {
     draw_ttl(explanation.ttl, screen);
     draw_runtime(explanation.runtime, screen);
     draw_job_set(explanation.job_set, ended, screen);
-    draw_pods(explanation.pods, screen);
-    draw_events(explanation.events, explanation.now, screen);
+    draw_pods(explanation.pods, explanation.state.failures, screen);
+    draw_events(explanation.events, explanation.state.failures, explanation.now, screen);
     return std::move(screen).take();
 }
 

@@ -62,6 +62,7 @@ StatePart state_part(const api::TrainJob& job, const PodsState& pods) {
                       .words = job_state_of(stage_of(job), pods),
                       .managed_by = job.managed_by,
                       .conditions = job.conditions,
+                      .failures = job.failures,
                       .deletion = job.meta.deletion};
     if (const api::Condition* condition = telling_condition(job)) part.telling = *condition;
     return part;

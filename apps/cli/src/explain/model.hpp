@@ -27,6 +27,7 @@ struct StatePart {
     std::string managed_by = {};
     std::vector<api::Condition> conditions = {};  ///< all, as stored
     std::optional<api::Condition> telling = {};   ///< the most relevant one
+    std::vector<api::Failure> failures = {};      ///< the newest first
     std::optional<api::Time> deletion = {};
 };
 
@@ -109,13 +110,13 @@ struct Explanation {
 
 Explanation explanation_of(const RelatedObjects& seen, api::Time now);
 
-/// Returns one screen for users: state and reason, deadline and time to live, runtime and its changes,
-/// JobSet, Pods with their problems, latest events; on a terminal with a bar of the progress. Of many Pods,
-/// events, changes and metrics it shows the most relevant ones.
+/// Returns one screen for users: state and reason, the Pods that failed first, deadline and time to live,
+/// runtime and its changes, JobSet, Pods with their problems, latest events; on a terminal with a bar of the
+/// progress. Of many Pods, events, changes and metrics it shows the most relevant ones.
 Text draw_text(const Explanation& explanation, const Terminal& terminal);
 
 /// Returns the same for programs, with the fields of docs/kubectl-trainjob.md: those of a row of `list`, plus
-/// conditions, Pods, events and differences of the runtime.
+/// conditions, failures, Pods, events and differences of the runtime.
 api::Json document_of(const Explanation& explanation);
 
 }  // namespace cli

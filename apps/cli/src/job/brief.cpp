@@ -7,6 +7,7 @@
 #include "api/quantity.hpp"
 #include "api/text.hpp"
 #include "api/train_job.hpp"
+#include "job/failure.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/state.hpp"
 #include "lifecycle/ttl.hpp"
@@ -187,6 +188,8 @@ Brief brief_of(Json train_job, const Runtimes& runtimes) {
     if (const api::Condition* condition = telling_condition(job)) {
         brief.reason = condition->reason;
         brief.message = beginning_of(condition->message);
+        if (!job.failures.empty() && before_failure(condition->message, job.failures.front()))
+            brief.failure = beginning_of(api::describe(job.failures.front()));
     }
     brief.suspend = job.suspend;
     brief.queue = job.queue;

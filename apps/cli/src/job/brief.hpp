@@ -66,6 +66,7 @@ struct Brief {
     bool suspend = false;      ///< `spec.suspend`
     std::string reason = {};   ///< of the most relevant condition
     std::string message = {};  ///< of the same condition, at most 500 bytes
+    std::string failure = {};  ///< the Pod that failed first, if the message ends with it; as long
     api::Time created = {};
     std::optional<api::Time> end = {};
     std::optional<api::Time> deadline = {};  ///< of a job that has not ended

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "api/condition.hpp"
+#include "api/failure.hpp"
 #include "api/names.hpp"
 #include "text/duration.hpp"
 
@@ -17,7 +18,7 @@ std::string text_of(const Json& json) { return std::string(json.as_string()); }
 
 auto rank_of(const Json& pod) {
     const Json& labels = pod["metadata"]["labels"];
-    const std::string_view index = labels["batch.kubernetes.io/job-completion-index"].as_string();
+    const std::string_view index = labels[api::completion_index_label].as_string();
     return std::tuple(labels["batch.kubernetes.io/job-name"].as_string(), index.size(), index,
                       pod["metadata"]["name"].as_string());
 }
@@ -28,8 +29,15 @@ std::string joined(std::string_view first, std::string_view second) {
     return text.append(second);
 }
 
+// It may be the last lines of a log.
+std::string end_of(std::string_view message) {
+    constexpr std::size_t most_columns = 200;
+    const std::size_t last = message.find_last_not_of(" \t\r\n");
+    return cut_beginning(message.substr(0, last == std::string_view::npos ? 0 : last + 1), most_columns);
+}
+
 std::string ending_of(const Json& terminated) {
-    return joined(exit_text(terminated), terminated["message"].as_string());
+    return joined(exit_text(terminated), end_of(terminated["message"].as_string()));
 }
 
 std::string problem_of_container(const Json& status) {
@@ -113,9 +121,7 @@ bool is_ordinary(std::string_view reason) {
 }
 
 std::string exit_text(const Json& terminated) {
-    const std::string code = "exit code " + std::to_string(terminated["exitCode"].int_or(0));
-    const std::string_view reason = terminated["reason"].as_string();
-    return reason.empty() || reason == "Error" ? code : text_of(terminated["reason"]) + ", " + code;
+    return api::exit_text(terminated["reason"].as_string(), terminated["exitCode"].int_or(0));
 }
 
 std::string problem_of(const Json& pod, api::Time now, const NodeObjects& nodes) {

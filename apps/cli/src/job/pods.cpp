@@ -166,7 +166,7 @@ PodFacts pod_facts(const Json& pod, api::Time now, const NodeObjects& nodes) {
                       .name = text_of(meta["name"]),
                       .node = text_of(pod["spec"]["nodeName"]),
                       .job = text_of(labels["batch.kubernetes.io/job-name"]),
-                      .index = text_of(labels["batch.kubernetes.io/job-completion-index"]),
+                      .index = text_of(labels[api::completion_index_label]),
                       .ended = phase == "Succeeded" || phase == "Failed",
                       .is_ready = ready && ready->is_true(),
                       .trains = !labels[api::replicated_job_label].as_string().ends_with("-initializer"),

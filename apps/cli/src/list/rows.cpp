@@ -40,6 +40,9 @@ Cell left_cell(const std::optional<api::Time>& end, api::Time now) {
     return {short_duration(*end - now)};
 }
 
+// What failed is behind many words of the condition.
+Cell message_cell(const Brief& job) { return {job.failure.empty() ? job.message : job.failure}; }
+
 struct Column {
     const char* title;
     Cell (*cell)(const Brief& job, api::Time now, const Terminal& terminal);
@@ -64,7 +67,7 @@ const Column columns[] = {
     {"QUEUE", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.queue}; }},
     {"RUNTIME", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.runtime}; }, true},
     {"REASON", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.reason}; }, true},
-    {"MESSAGE", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.message}; }, true},
+    {"MESSAGE", [](const Brief& j, api::Time, const Terminal&) { return message_cell(j); }, true},
 };
 
 }  // namespace

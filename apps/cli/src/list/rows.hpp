@@ -10,7 +10,7 @@ namespace cli {
 struct TableStyle {
     Terminal terminal = {};
     bool namespaces = false;  ///< with a column for namespaces
-    bool wide = false;        ///< with runtime, reason and message, and lines of any length
+    bool wide = false;        ///< with runtime, reason and message or first failure, and lines of any length
     bool heading = true;
 };
 

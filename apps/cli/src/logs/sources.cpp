@@ -15,7 +15,7 @@ std::string label_of(const Json& pod, std::string_view name) {
     return std::string(pod["metadata"]["labels"][name].as_string());
 }
 
-std::string index_of(const Json& pod) { return label_of(pod, "batch.kubernetes.io/job-completion-index"); }
+std::string index_of(const Json& pod) { return label_of(pod, api::completion_index_label); }
 
 // "night-node-0" of the JobSet "night" is "node-0".
 std::string short_name(const Json& pod) {

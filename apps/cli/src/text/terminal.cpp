@@ -123,6 +123,14 @@ std::string cut(std::string_view text, std::size_t columns) {
     return std::string(text.substr(0, text.size() - rest.size())) + "…";
 }
 
+std::string cut_beginning(std::string_view text, std::size_t columns) {
+    std::size_t width = width_of(text);
+    if (width <= columns) return std::string(text);
+    if (columns == 0) return "";
+    while (width > columns - 1) width -= take_width(text);
+    return "…" + std::string(text);
+}
+
 std::string padded(std::string text, std::size_t columns) {
     const std::size_t width = width_of(text);
     if (width < columns) text.append(columns - width, ' ');

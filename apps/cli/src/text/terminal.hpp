@@ -18,6 +18,9 @@ std::size_t width_of(std::string_view text);
 /// column is "…".
 std::string cut(std::string_view text, std::size_t columns);
 
+/// Returns the end of the text likewise: its first column is "…".
+std::string cut_beginning(std::string_view text, std::size_t columns);
+
 /// Returns the text with spaces behind it up to that many columns.
 std::string padded(std::string text, std::size_t columns);
 

@@ -57,13 +57,22 @@ public:
     }
     void bar(const Span& span) {
         const double begin = part(span.begin);
-        const double width = std::max(part(span.end) - begin, 0.001);
+        const double width = std::max(part(span.end) - begin, is_moment(span) ? 0.004 : 0.001);
         body_ += Text::line("<rect x=\"" + number(bar_left + begin * bar_width) + "\" y=\"" +
                             std::to_string(y_ + 4) + "\" width=\"" + number(width * bar_width) +
                             "\" height=\"" + std::to_string(row_height - 8) + "\" fill=\"" + colour_of(span) +
                             "\"><title>" + escaped(label(span)) + "</title></rect>");
     }
     void next() { y_ += row_height; }
+    void row(const Span& span, std::string_view length) {
+        text(margin, span.name);
+        text(margin + name_width, length);
+        bar(span);
+        next();
+        if (span.note.empty()) return;
+        text(bar_left, span.note, " fill=\"#c62828\"");
+        next();
+    }
 
     Text take() && {
         const std::string height = std::to_string(y_ + margin);
@@ -75,7 +84,9 @@ public:
                body_ + Text::line("</svg>");
     }
 
+    static bool is_moment(const Span& span) { return span.begin == span.end && !span.goes_on; }
     static std::string label(const Span& span) {
+        if (is_moment(span)) return span.note;
         return span.name + ", " + format_duration(span.end - span.begin) + (span.goes_on ? " so far" : "");
     }
 
@@ -100,16 +111,10 @@ Text draw_svg(const Timeline& timeline) {
     picture.text(picture_width - margin, format_duration(timeline.end - timeline.begin),
                  " text-anchor=\"end\"");
     picture.next();
-    for (const Span& stage : timeline.stages) {
-        picture.text(margin, stage.name);
-        picture.text(margin + name_width,
-                     short_duration(stage.end - stage.begin) + (stage.goes_on ? "..." : ""));
-        picture.bar(stage);
-        picture.next();
-        if (stage.note.empty()) continue;
-        picture.text(bar_left, stage.note, " fill=\"#c62828\"");
-        picture.next();
-    }
+    for (const Span& stage : timeline.stages)
+        picture.row(stage, short_duration(stage.end - stage.begin) + (stage.goes_on ? "..." : ""));
+    for (const Span& failure : timeline.failures)
+        picture.row(failure, short_duration(failure.begin - timeline.begin));
     for (const NodeRow& node : timeline.nodes) {
         picture.text(margin, node.name);
         for (const Span& span : node.spans) picture.bar(span);

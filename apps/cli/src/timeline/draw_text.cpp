@@ -29,12 +29,12 @@ public:
     }
     void span(const Span& span) {
         const std::string length = short_duration(span.end - span.begin) + (span.goes_on ? "..." : "");
-        const std::string filled = bar(part(span.begin), part(span.end), bar_columns_, terminal_.glyphs);
-        line(span.name, length, Text::painted(filled, span.tone, terminal_.colours));
-        if (span.note.empty()) return;
-        text_ += Text(std::string(name_columns_ + length_columns + 3, ' ')) +
-                 Text::painted("^ " + span.note, span.tone, terminal_.colours);
-        text_.end_line();
+        row(span, length, part(span.end));
+    }
+    // A moment, as long after the beginning.
+    void failure(const Span& span) {
+        constexpr double little = 1e-6;
+        row(span, short_duration(span.begin - timeline_.begin), part(span.begin) + little);
     }
     // For a Pod, from its creation to its present stage.
     void node(const NodeRow& row) {
@@ -55,6 +55,14 @@ public:
     Text take() && { return std::move(text_); }
 
 private:
+    void row(const Span& span, const std::string& length, double end) {
+        const std::string filled = bar(part(span.begin), end, bar_columns_, terminal_.glyphs);
+        line(span.name, length, Text::painted(filled, span.tone, terminal_.colours));
+        if (span.note.empty()) return;
+        text_ += Text(std::string(name_columns_ + length_columns + 3, ' ')) +
+                 Text::painted("^ " + span.note, span.tone, terminal_.colours);
+        text_.end_line();
+    }
     double part(api::Time at) const {
         const double whole = static_cast<double>((timeline_.end - timeline_.begin).count());
         return whole > 0 ? static_cast<double>((at - timeline_.begin).count()) / whole : 0;
@@ -72,13 +80,15 @@ private:
 Text draw_text(const Timeline& timeline, const Terminal& terminal) {
     const std::size_t nodes = std::min(timeline.nodes.size(), most_nodes);
     std::size_t name_columns = 8;
-    for (const Span& stage : timeline.stages) name_columns = std::max(name_columns, width_of(stage.name));
+    for (const std::vector<Span>* rows : {&timeline.stages, &timeline.failures})
+        for (const Span& each : *rows) name_columns = std::max(name_columns, width_of(each.name));
     for (std::size_t i = 0; i < nodes; ++i)
         name_columns = std::max(name_columns, std::min(width_of(timeline.nodes[i].name), longest_name));
     Drawing drawing(timeline, terminal, name_columns);
     drawing.heading(timeline.title);
     drawing.axis();
     for (const Span& stage : timeline.stages) drawing.span(stage);
+    for (const Span& failure : timeline.failures) drawing.failure(failure);
     if (nodes > 0) drawing.heading("Pods");
     for (std::size_t i = 0; i < nodes; ++i) drawing.node(timeline.nodes[i]);
     if (timeline.nodes.size() > nodes)

@@ -4,6 +4,7 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
+#include "job/failure.hpp"
 #include "job/findings.hpp"
 #include "job/job_state.hpp"
 #include "job/pods.hpp"
@@ -159,6 +160,15 @@ void add_pods(Stages& stages, const std::vector<PodTimes>& pods, const Moment& e
     add_run(stages, latest_of(pods, &PodTimes::again), fails, end);
 }
 
+// The oldest first, as the stages are. Clocks of nodes may be wrong.
+void add_failures(Timeline& timeline, const std::vector<api::Failure>& failures) {
+    for (auto each = failures.rbegin(); each != failures.rend(); ++each) {
+        const api::Time at = std::clamp(each->time, timeline.begin, timeline.end);
+        timeline.failures.push_back(
+            {.name = "failed at", .begin = at, .end = at, .tone = Tone::bad, .note = cause_of(*each)});
+    }
+}
+
 // When the objects were there that make Pods.
 Moment creation_of(const TimelineObjects& seen, const api::TrainJob& job, api::Time begin) {
     if (const Moment started = first_start(seen.jobs); started && *started >= begin) return started;
@@ -220,6 +230,7 @@ Timeline timeline_of(const TimelineObjects& seen, api::Time now) {
     add_stages(timeline, seen, job, pods, end, now);
     if (stops) Stages(timeline, *end).add("stopping", std::nullopt);
     mark_losses(timeline, pods, now);
+    add_failures(timeline, job.failures);
     for (const PodTimes& pod : pods) timeline.nodes.push_back(node_row(pod, timeline.end));
     if (const std::int64_t restarts = seen.job_set["status"]["restarts"].int_or(0); restarts > 0)
         timeline.notes.push_back("the JobSet was restarted " + times(restarts) +

@@ -40,6 +40,7 @@ struct Timeline {
     api::Time begin = {};
     api::Time end = {};               ///< now, while it is open
     std::vector<Span> stages = {};    ///< one after the other
+    std::vector<Span> failures = {};  ///< moments at which the first Pod of an attempt failed, with the cause
     std::vector<NodeRow> nodes = {};  ///< the existing Pods
     std::vector<std::string> notes = {};
 };

@@ -74,6 +74,9 @@ TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
     }
     CHECK_FALSE(has(text, "unread"));
     CHECK_FALSE(has(text, "lease"));
+    CHECK_FALSE(has(text, "failures"));
+    seen.job["status"]["failures"] = failures();
+    CHECK(document_of(seen)["failures"] == failures());
     seen.lease.found = lease("11:54:50.000000", "a");
     CHECK(document_of(seen)["lease"] ==
           "no reconciler leads: kubeflow-system/trainer.kubeflow.org was renewed 5m 10s ago");

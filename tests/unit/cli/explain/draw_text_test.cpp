@@ -380,6 +380,16 @@ TEST_CASE("a Pod's problem is one line, and comes first", "[explain]") {
     CHECK(has(text, "            and 25 more\n"));
 }
 
+TEST_CASE("of the last lines of a log, a Pod's problem has the end", "[explain]") {
+    RelatedObjects seen = running();
+    seen.pods.found = {pod("p", R"({"status": {"phase": "Failed", "containerStatuses": [
+        {"name": "node", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}]}})")};
+    seen.pods.found[0]["status"]["containerStatuses"].items()[0]["state"]["terminated"]["message"] =
+        std::string(2000, 'x') + "\nValueError: step 40\n\n";
+    CHECK(has(screen(seen), "p  Failed; container node: exit code 1: …" + std::string(179, 'x') +
+                                "\\nValueError: step 40\n"));
+}
+
 TEST_CASE("only a few events are shown, the latest last", "[explain]") {
     RelatedObjects seen = running();
     for (int i = 20; i > 0; --i)

@@ -157,6 +157,23 @@ TEST_CASE("a list tells what Pods do behind a state", "[list]") {
     CHECK(list_row(late)["detail"].as_string() == "stopping, up to 30s");
 }
 
+TEST_CASE("the message of a wide list is the Pod that failed first, where that ended the job", "[list]") {
+    Json job = job_of("{}", conditions(created + "," + condition("Failed", "True", "FailedJobs")));
+    const auto wide = [&job](const char* message) {
+        job["status"]["conditions"].items()[1]["message"] = message;
+        return list_table(std::vector<Brief>{brief(job)}, now, {.wide = true}).str();
+    };
+    CHECK(wide(failed_message).ends_with("   FailedJobs   " + std::string(failed_message) + "\n"));
+    job["status"]["failures"] = failures();
+    CHECK(wide(failed_message)
+              .ends_with("   FailedJobs   Pod night-node-0-3-x on node gpu-17: OOMKilled, exit code 137: "
+                         "\"killed at step 40\"; 7 more Pods failed\n"));
+    CHECK(list_row(brief(job))["message"] == failed_message);
+    // Another end after an earlier failure.
+    const char* other = "TrainJob ran for longer than its deadline";
+    CHECK(wide(other).ends_with("   " + std::string(other) + "\n"));
+}
+
 TEST_CASE("a running job has a deadline, an ended one a time to live", "[list]") {
     const Brief runs = brief(job_of(R"({"activeDeadlineSeconds": 7200})", conditions(created)), torch);
     CHECK(runs.deadline == now + 1h);

@@ -120,6 +120,11 @@ TEST_CASE("a text is cut between characters, with a mark", "[text]") {
     CHECK(cut("夜間学習", 4) == "夜…");
     CHECK(cut("night", 1) == "…");
     CHECK(cut("night", 0).empty());
+    CHECK(cut_beginning("night", 5) == "night");
+    CHECK(cut_beginning("nights", 5) == "…ghts");
+    CHECK(cut_beginning("夜間学習", 6) == "…学習");
+    CHECK(cut_beginning("night", 1) == "…");
+    CHECK(cut_beginning("night", 0).empty());
     CHECK(padded("夜", 4) == "夜  ");
 }
 

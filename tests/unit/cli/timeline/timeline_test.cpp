@@ -1,6 +1,7 @@
 // The timeline of `kubectl trainjob timeline`.
 #include <catch2/catch.hpp>
 
+#include "fixtures.hpp"
 #include "timeline/model.hpp"
 
 namespace cli {
@@ -9,12 +10,8 @@ namespace {
 using api::Json;
 using namespace std::chrono_literals;
 
-Json parsed(const std::string& text) { return api::parse_json(text).value(); }
-
 api::Time at(const std::string& time) { return api::parse_time("2026-01-15T" + time + "Z").value(); }
 std::string stamp(const std::string& time) { return "\"2026-01-15T" + time + "Z\""; }
-
-const api::Time now = at("12:00:00");
 
 Json condition(const std::string& type, const std::string& status, const std::string& time) {
     return parsed(R"({"type": ")" + type + R"(", "status": ")" + status +
@@ -257,6 +254,40 @@ TEST_CASE("a timeline is drawn as bars as wide as the terminal", "[timeline]") {
     for (int i = 0; i < 20; ++i)
         seen.pods.push_back(pod("p" + std::to_string(i), "11:00:00", "11:00:00", "11:00:00"));
     CHECK(draw_text(timeline_of(seen, now), narrow).str().find("\nand 5 more\n") != std::string::npos);
+}
+
+TEST_CASE("a timeline marks when which Pod failed first", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.job["status"]["conditions"].push_back(condition("Failed", "True", "11:30:00"));
+    seen.job["status"]["failures"] = failures();
+    seen.pods = {pod("night-node-0-3-x", "11:00:00", "11:15:00", "11:15:00")};
+    seen.pods[0]["status"]["phase"] = "Failed";
+    seen.pods[0]["status"]["containerStatuses"] = parsed(
+        R"([{"name": "node", "state": {"terminated": {"exitCode": 137, "startedAt": "2026-01-15T11:15:00Z",
+             "finishedAt": "2026-01-15T11:29:50Z"}}}])");
+    CHECK(
+        draw_text(timeline_of(seen, now), {.is_terminal = true, .columns = 50}).str() ==
+        "TrainJob vision/night, failed, submitted 2026-01-15T11:00:00Z, took 30m\n"
+        "                            0s                 30m\n"
+        "scheduling        15m       ###########...........\n"
+        "                            ^ 50% of the time was lost here\n"
+        "running           15m       ...........###########\n"
+        "failed at         29m50s    .....................#\n"
+        "                            ^ Pod night-node-0-3-x on node gpu-17: OOMKilled, exit code 137; 7 more "
+        "Pods failed\n"
+        "Pods\n"
+        "night-node-0-3-x  14m50s    ...........###########\n");
+    const std::string svg = draw_svg(timeline_of(seen, now)).str();
+    for (const char* part :
+         {">failed at</text>", ">29m50s</text>", "<title>Pod night-node-0-3-x on node gpu-17: OOMKilled"})
+        CHECK(svg.find(part) != std::string::npos);
+    // Two attempts, the newest first; the clock of the node of the last one is wrong.
+    seen.job["status"]["failures"].push_back(failures().items()[0]);
+    seen.job["status"]["failures"].items()[0]["time"] = "2026-01-15T13:00:00Z";
+    const Timeline timeline = timeline_of(seen, now);
+    REQUIRE(timeline.failures.size() == 2);
+    CHECK(timeline.failures[0].begin == at("11:29:50"));
+    CHECK(timeline.failures[1].begin == at("11:30:00"));
 }
 
 TEST_CASE("a timeline is drawn as a picture with all Pods, with any names", "[timeline]") {

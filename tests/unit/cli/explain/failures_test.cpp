@@ -1,0 +1,133 @@
+// The Pods that failed first in `kubectl trainjob explain`.
+#include <catch2/catch.hpp>
+
+#include "related_objects.hpp"
+
+namespace cli {
+namespace {
+
+RelatedObjects failed(const std::string& message = failed_message) {
+    RelatedObjects seen = running();
+    seen.job["status"]["conditions"].push_back(condition("Failed", "True", "FailedJobs", message.c_str()));
+    seen.job["status"]["failures"] = failures();
+    return seen;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("a failed job names the Pod that failed first, once", "[explain]") {
+    RelatedObjects seen = failed();
+    seen.pods.found = {
+        pod("night-node-0-0-x",
+            R"({"spec": {"nodeName": "gpu-1"}, "status": {"phase": "Failed", "containerStatuses": [
+            {"name": "node", "state": {"terminated": {"exitCode": 1, "message": "peer 3 is gone"}}}]}})"),
+        pod("night-node-0-3-x",
+            R"({"spec": {"nodeName": "gpu-17"}, "status": {"phase": "Failed", "containerStatuses": [
+            {"name": "node", "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled", "message": "killed at step 40"}}}]}})")};
+    seen.events.found = {
+        parsed(R"({"reason": "FailedJobs", "involvedObject": {"kind": "TrainJob"}, "type": "Warning",
+                                    "lastTimestamp": "2026-01-15T11:30:00Z"})")};
+    seen.events.found[0]["message"] = failed_message;
+    const std::string text = screen(seen);
+    CHECK(has(text,
+              "State     failed 30m ago (FailedJobs)\n"
+              "          jobset failed due to one or more job failures\n"
+              "Failure   Pod night-node-0-3-x on node gpu-17: OOMKilled, exit code 137; 7 more Pods failed\n"
+              "          node-3, container node; 30m 10s ago, after 2 restarts\n"
+              "            killed at step 40\n"
+              "Deadline  "));
+    CHECK(has(text,
+              "Pods      2 Failed, on 2 nodes\n"
+              "            night-node-0-3-x  Failed on gpu-17; failed first\n"
+              "            night-node-0-0-x  Failed on gpu-1; container node: exit code 1: peer 3 is gone\n"
+              "Events    30m ago  TrainJob  FailedJobs: jobset failed due to one or more job failures\n"));
+    CHECK(count(text, "OOMKilled") == 1);
+    CHECK(count(text, "killed at step 40") == 1);
+}
+
+TEST_CASE("what is not known of a failure is left out", "[explain]") {
+    struct Row {
+        const char* name;
+        const char* failure;
+        const char* text;
+    };
+    const Row rows[] = {
+        {"a Pod that its node refused", R"({"pod": "p", "node": "n", "reason": "UnexpectedAdmissionError",
+            "message": "the GPU is lost", "failedPods": 1, "replicatedJob": "node", "index": 0, "attempt": 1})",
+         "Failure   Pod p on node n: UnexpectedAdmissionError\n"
+         "          node-0; 30m 10s ago, after one restart\n"
+         "            the GPU is lost\n"},
+        {"a Pod without a number", R"({"pod": "p", "reason": "Error", "exitCode": 3, "failedPods": 2,
+            "replicatedJob": "launcher", "container": "c"})",
+         "Failure   Pod p: exit code 3; one more Pod failed\n"
+         "          launcher, container c; 30m 10s ago\n"
+         "Deadline"},
+        {"nothing but the Pod", R"({"pod": "p"})", "Failure   Pod p\n          30m 10s ago\nDeadline"},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        RelatedObjects seen = failed();
+        Json failure = parsed(row.failure);
+        failure["time"] = "2026-01-15T11:29:50Z";
+        seen.job["status"]["failures"] = Json::array({failure});
+        INFO(screen(seen));
+        CHECK(has(screen(seen), row.text));
+    }
+    CHECK_FALSE(has(screen(running()), "Failure"));
+}
+
+TEST_CASE("a message that does not end with the failure is shown as it is", "[explain]") {
+    // Another end, after an earlier attempt had failed.
+    CHECK(has(screen(failed("TrainJob ran for longer. Its deadline was 2h")),
+              "          TrainJob ran for longer. Its deadline was 2h\nFailure   Pod night-node-0-3-x"));
+    // One without words of the JobSet.
+    const std::string only =
+        std::string(failed_message).substr(std::string(failed_message).find("The first"));
+    CHECK(has(screen(failed(only)), "State     failed 30m ago (FailedJobs)\nFailure   Pod"));
+}
+
+TEST_CASE("failures of earlier attempts have a line each", "[explain]") {
+    RelatedObjects seen = failed();
+    Json before = failures().items()[0];
+    before["time"] = "2026-01-15T11:10:00Z";
+    before["message"] = "";
+    seen.job["status"]["failures"].push_back(before);
+    CHECK(has(
+        screen(seen),
+        "            killed at step 40\n"
+        "          before, 50m ago: Pod night-node-0-3-x on node gpu-17: OOMKilled, exit code 137; 7 more "
+        "Pods failed\n"));
+}
+
+TEST_CASE("the Pod that failed first is listed before all others", "[explain]") {
+    RelatedObjects seen = failed();
+    for (int i = 0; i < 20; ++i)
+        seen.pods.found.push_back(
+            pod("a" + std::to_string(i), R"({"status": {"phase": "Failed", "message": "gone"}})"));
+    Json first = pod("night-node-0-3-x", R"({"status": {"phase": "Failed"}})");
+    first["metadata"]["labels"]["batch.kubernetes.io/job-name"] = "z";
+    seen.pods.found.push_back(first);
+    CHECK(has(screen(seen), "Pods      21 Failed\n            night-node-0-3-x  Failed; failed first\n"));
+    // While it does not go away, that is what matters.
+    seen.pods.found.back()["metadata"]["deletionTimestamp"] = "2026-01-15T11:50:00Z";
+    CHECK_FALSE(has(screen(seen), "failed first"));
+}
+
+TEST_CASE("the last words of a program do nothing to a terminal or a CI", "[explain]") {
+    RelatedObjects seen = failed();
+    Json& failure = seen.job["status"]["failures"].items()[0];
+    failure["message"] = "::error::lost\x1b[2J\nState     complete";
+    failure["node"] = "n\x1b[31m";
+    const std::string text = screen(seen);
+    CHECK(has(text, "            \\x3a:error::lost\\x1b[2J\\nState     complete\n"));
+    CHECK(has(text, " on node n\\x1b[31m: OOMKilled"));
+    CHECK_FALSE(has(text, "\x1b"));
+}
+
+}  // namespace cli
