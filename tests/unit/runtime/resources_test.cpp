@@ -34,7 +34,7 @@ TEST_CASE("GPUs are counted by name, requests before limits", "[runtime]") {
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            const auto counted = runtime::gpus(tree(c.resources));
+            const auto counted = runtime::devices_in(tree(c.resources));
             CHECK(counted.count == c.want);
             CHECK(counted.known);
         }
@@ -42,9 +42,9 @@ TEST_CASE("GPUs are counted by name, requests before limits", "[runtime]") {
 }
 
 TEST_CASE("claims make the number of GPUs unknown, unless there are GPUs besides", "[runtime]") {
-    CHECK_FALSE(runtime::gpus(tree("{claims: [{name: a}]}")).known);
-    CHECK(runtime::gpus(tree("{claims: [{name: a}], limits: {nvidia.com/gpu: 1}}")).known);
-    CHECK(runtime::gpus(tree("{claims: []}")).known);
+    CHECK_FALSE(runtime::devices_in(tree("{claims: [{name: a}]}")).known);
+    CHECK(runtime::devices_in(tree("{claims: [{name: a}], limits: {nvidia.com/gpu: 1}}")).known);
+    CHECK(runtime::devices_in(tree("{claims: []}")).known);
 }
 
 TEST_CASE("CPUs are requests, else limits, rounded up", "[runtime]") {

@@ -37,7 +37,7 @@ public:
     std::optional<std::int64_t> least_pods(const PodSet& pods) const;
     /// Returns whether `spec.trainer.numProcPerNode` has an effect on a job.
     bool takes_processes(const api::Json& replicated_job) const;
-    bool counts_gpus() const;
+    bool counts_devices() const;
     bool places_env() const;
 
 private:

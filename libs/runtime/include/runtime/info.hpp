@@ -22,7 +22,7 @@ struct PodSet {
 };
 
 /// The GPUs of one Pod of the trainer.
-struct GpuCount {
+struct DeviceCount {
     std::int64_t count = 0;
     bool known = true;     ///< false: there are resource claims whose devices are unknown
     std::string why = {};  ///< the claim with unknown devices, and the reason
@@ -44,7 +44,7 @@ struct Info {
     std::vector<PodSet> pod_sets = {};
 
     api::Json resources = {};  ///< of the trainer's node container, merged with `resourcesPerNode`
-    GpuCount gpus = {};        ///< in these resources, or behind the claims of the Pod
+    DeviceCount devices = {};  ///< in these resources, or behind the claims of the Pod
     std::vector<BuildWarning> warnings = {};
     /// Override the TrainJob's own if they are set: plugins do not change the TrainJob.
     std::optional<api::Json> command = {};
@@ -68,7 +68,7 @@ struct Info {
     /// has one. Fails if another of its ports has the same name.
     api::Result<> upsert_port(const PodSet& pod_set, std::string_view container, api::Json port);
     /// Adds a warning if the number of GPUs is unknown; for frameworks that need it.
-    void note_unknown_gpus();
+    void note_unknown_devices();
     /// Returns the host name of a Pod within its namespace.
     std::string endpoint(std::string_view pod_set, std::int64_t replica, std::int64_t index) const;
     /// Returns the host name of the first Pod of the trainer, on which masters, coordinators and trackers

@@ -31,7 +31,7 @@ struct Policy {
     const Shape* shape = &any_object;           ///< of the member: checked before any hook reads it
     std::span<const NumberBound> numbers = {};  ///< all of them; a value that is no number has no bound
     bool needs_host_names = false;              ///< runtimes must have host names and indices of Pods
-    bool counts_gpus = false;                   ///< claims are read, so that Info::gpus is known
+    bool counts_devices = false;                ///< claims are read, so that Info::devices is known
     bool places_env = false;  ///< the plugin itself places `spec.trainer.env` after its own variables
     /// A kind of which build() makes one object under the TrainJob's name. It is watched, as metadata, in
     /// clusters that serve it. nullptr: none.

@@ -78,7 +78,7 @@ bool ActivePlugins::takes_processes(const Json& job) const {
     });
 }
 
-bool ActivePlugins::counts_gpus() const { return any_policy(plugins_, &Policy::counts_gpus); }
+bool ActivePlugins::counts_devices() const { return any_policy(plugins_, &Policy::counts_devices); }
 bool ActivePlugins::places_env() const { return any_policy(plugins_, &Policy::places_env); }
 
 std::vector<api::Resource> owned_kinds(const Pipeline& pipeline) {

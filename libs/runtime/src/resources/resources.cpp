@@ -99,7 +99,7 @@ api::Result<CountedResources> counted_resources(const Json& job_set_spec, const 
     return CountedResources();
 }
 
-GpuCount gpus(const Json& resources) {
+DeviceCount devices_in(const Json& resources) {
     std::int64_t count = gpus_among(resources["requests"]);
     if (count == 0) count = gpus_among(resources["limits"]);
     const bool known =

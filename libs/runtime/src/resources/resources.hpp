@@ -32,7 +32,7 @@ api::Result<CountedResources> counted_resources(const api::Json& job_set_spec, c
 /// Returns the resources whose name contains "gpu", in any case: requests, and only without those, limits.
 /// Several names: the sum of those that end in "/gpu", else the first by name. If there is none, 1 for parts
 /// of GPUs. Unknown if there are only claims, or resources of classes that do not have "gpu" in their names.
-GpuCount gpus(const api::Json& resources);
+DeviceCount devices_in(const api::Json& resources);
 
 /// Returns the classes of the resources `deviceclass.resource.kubernetes.io/<class>` with the number of their
 /// devices: requests, and only without those, limits.
@@ -57,7 +57,7 @@ void add_claim_needs(const CountedResources& counted, const std::string& ns,
 /// device is a GPU if the name of its request, of its class, or of the class' extended resource contains
 /// "gpu". If there are only parts of GPUs, they count as one. If an object was not observed, the number is
 /// unknown, and so it is for claims of a Pod with a schedulingGroup, which may share them.
-GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
-                    const std::vector<api::Json>& observed);
+DeviceCount count_devices(const CountedResources& counted, const std::string& ns,
+                          const std::vector<api::Json>& observed);
 
 }  // namespace runtime

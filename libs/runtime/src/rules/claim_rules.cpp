@@ -34,10 +34,10 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
 // them.
 void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
     const Json& trainer = review.job.spec["trainer"];
-    if (!review.plugins.counts_gpus() || !trainer["numProcPerNode"].is_null()) return;
+    if (!review.plugins.counts_devices() || !trainer["numProcPerNode"].is_null()) return;
     const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
     if (!counted || counted->resources["claims"].items().empty()) return;
-    if (gpus(counted->resources).count > 0 || has_gpu_parts(counted->resources) ||
+    if (devices_in(counted->resources).count > 0 || has_gpu_parts(counted->resources) ||
         has_tpus(counted->resources))
         return;
     warnings.push_back(

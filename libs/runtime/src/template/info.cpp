@@ -65,8 +65,9 @@ std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int
     return api::job_set_names::address(job.meta.name, spec, pods, replica, index);
 }
 
-void Info::note_unknown_gpus() {
-    if (!gpus.known) warnings.push_back({"GPUCountUnknown", "GPUs of a Pod cannot be counted: " + gpus.why});
+void Info::note_unknown_devices() {
+    if (!devices.known)
+        warnings.push_back({"GPUCountUnknown", "GPUs of a Pod cannot be counted: " + devices.why});
 }
 
 std::string Info::first_endpoint() {

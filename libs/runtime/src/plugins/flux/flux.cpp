@@ -118,7 +118,7 @@ constexpr Policy flux_policy = {.group = ml_policy_group,
                                 .member = "flux",
                                 .numbers = numbers,
                                 .needs_host_names = true,
-                                .counts_gpus = true,
+                                .counts_devices = true,
                                 .added_container = flux_installer};
 
 // A Flux instance across the nodes. Its brokers trust each other by a key that is made for this TrainJob
@@ -168,7 +168,7 @@ public:
                        .runtime = review.runtime,
                        .job_set_spec = review.merged_spec,
                        .nodes = &*pods,
-                       .gpus_per_node = gpus(resources->resources).count},
+                       .gpus_per_node = devices_in(resources->resources).count},
                       errors);
     }
 
@@ -176,7 +176,7 @@ public:
         const PodSet* pods = info.pod_set(flux_job);
         if (!pods || !info.container(*pods, api::node_container)) return no_node();
         if (info.init_container(*pods, flux_installer)) return reserved_name();
-        info.note_unknown_gpus();
+        info.note_unknown_devices();
         FieldErrors errors;
         const FluxSettings settings = settings_of(inputs, info, errors);
         if (!errors.empty()) return to_error(errors.front());
@@ -216,7 +216,7 @@ private:
                               .runtime = inputs.runtime,
                               .job_set_spec = info.spec,
                               .nodes = info.pod_set(flux_job),
-                              .gpus_per_node = info.gpus.count},
+                              .gpus_per_node = info.devices.count},
                              errors);
     }
 };

@@ -80,7 +80,7 @@ constexpr Policy mpi_policy = {.group = ml_policy_group,
                                .member = "mpi",
                                .numbers = numbers,
                                .needs_host_names = true,
-                               .counts_gpus = true,
+                               .counts_devices = true,
                                .places_env = true,
                                .scaled_job = node_job};
 
@@ -90,12 +90,12 @@ std::string secret_name(const api::TrainJob& job) { return job.meta.name + "-mpi
 std::string host_file_name(const api::TrainJob& job) { return job.meta.name + "-mpi-hostfile"; }
 
 // Returns whether a host has a process per GPU: one process per host, the schema's default, means that.
-bool has_slots_for_gpus(const Info& info) {
+bool has_slots_for_devices(const Info& info) {
     return !info.trainer["numProcPerNode"].as_int() && info.ml_policy["mpi"]["numProcPerNode"].int_or(1) == 1;
 }
 
 std::int64_t slots(const Info& info) {
-    if (has_slots_for_gpus(info)) return std::max<std::int64_t>(1, info.gpus.count);
+    if (has_slots_for_devices(info)) return std::max<std::int64_t>(1, info.devices.count);
     return info.trainer["numProcPerNode"].int_or(info.ml_policy["mpi"]["numProcPerNode"].int_or(1));
 }
 
@@ -248,7 +248,7 @@ public:
         const Implementation* implementation = implementation_of(policy_of(inputs.runtime));
         if (!implementation)
             return api::invalid("spec.mlPolicy.mpi.mpiImplementation", "must be OpenMPI, Intel or MPICH");
-        if (has_slots_for_gpus(info)) info.note_unknown_gpus();
+        if (has_slots_for_devices(info)) info.note_unknown_devices();
         for (const std::string_view job : {launcher_job, node_job})
             if (const PodSet* pods = info.pod_set(job)) give_keys(info, *pods);
         if (const PodSet* launcher = info.pod_set(launcher_job)) give_hosts(info, *launcher, *implementation);

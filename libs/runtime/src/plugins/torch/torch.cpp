@@ -36,7 +36,7 @@ constexpr std::string_view reserved_if_elastic[] = {"PET_RDZV_BACKEND", "PET_RDZ
 
 // Returns the value of `--nproc-per-node`.
 api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_policy, const Json& resources,
-                                            const GpuCount& devices) {
+                                            const DeviceCount& devices) {
     if (const auto wanted = trainer["numProcPerNode"].as_int()) return std::to_string(*wanted);
     const std::string cpu_count = std::to_string(std::max<std::int64_t>(1, cpus(resources)));
     const Json& policy = ml_policy["torch"]["numProcPerNode"];
@@ -156,7 +156,7 @@ constexpr Policy torch_policy = {.group = ml_policy_group,
                                  .shape = &torch_shape,
                                  .numbers = numbers,
                                  .needs_host_names = true,
-                                 .counts_gpus = true};
+                                 .counts_devices = true};
 
 class Torch final : public Plugin {
 public:
@@ -222,7 +222,7 @@ public:
         if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
             return api::invalid(missing.front().path,
                                 "there is no " + missing.front().what + " in the template");
-        const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.gpus);
+        const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.devices);
         if (!processes) return processes.error();
         // Without a job that trains, the containers that the runtime names get it.
         const std::int64_t count = pods ? pods->count : 1;
@@ -245,7 +245,7 @@ public:
                                              Json::object({{"containerPort", master_port}}));
                 !port)
                 return port;
-            if (tune) info.command = torch_tune_command(info, {count, *processes, info.gpus}, master);
+            if (tune) info.command = torch_tune_command(info, {count, *processes, info.devices}, master);
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
@@ -266,7 +266,7 @@ private:
         const auto resources = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
         if (!resources || review.merged_spec.is_null())
             return check_torch_tune(review.job, nodes, nullptr, errors);
-        const GpuCount found = gpus(resources->resources);
+        const DeviceCount found = devices_in(resources->resources);
         const auto processes = processes_per_node(trainer, ml_policy, resources->resources, found);
         // Devices behind claims are not read here, so there is no error about them.
         const bool is_known = processes && (found.known || *processes == "1");

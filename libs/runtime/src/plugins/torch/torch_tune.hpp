@@ -18,7 +18,7 @@ bool is_torch_tune(const api::Json& trainer);
 struct TuneDevices {
     std::int64_t nodes = 1;
     std::string processes = {};  ///< per node: a number, "auto" or "gpu"
-    GpuCount gpus = {};          ///< per node
+    DeviceCount gpus = {};       ///< per node
 
     bool is_single_device() const { return processes == "1" || gpus.count == 1; }
 };

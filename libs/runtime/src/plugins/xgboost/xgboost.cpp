@@ -18,7 +18,7 @@ constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT"
 constexpr api::RuleId admission_rules[] = {api::RuleId("xgboost_reserved_env")};
 
 constexpr Policy xgboost_policy = {
-    .group = ml_policy_group, .member = "xgboost", .needs_host_names = true, .counts_gpus = true};
+    .group = ml_policy_group, .member = "xgboost", .needs_host_names = true, .counts_devices = true};
 
 // Sets the tracker's address and the number of workers of every XGBoost worker: one per GPU, or one per node.
 class XgBoost final : public Plugin {
@@ -44,8 +44,8 @@ public:
         if (!pods) return {};
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
-        info.note_unknown_gpus();
-        const std::int64_t per_node = std::max<std::int64_t>(1, info.gpus.count);
+        info.note_unknown_devices();
+        const std::int64_t per_node = std::max<std::int64_t>(1, info.devices.count);
         const std::int64_t nodes = std::max<std::int64_t>(0, pods->count);
         if (nodes > most_workers / per_node)
             return api::invalid("spec.trainer.numNodes",

@@ -50,7 +50,7 @@ References references(const CountedResources& counted, const std::string& ns) {
     References found;
     api::NamedItems of_pod;
     std::set<std::pair<std::string_view, std::string_view>> sources;
-    if (!counted.pod_spec || gpus(counted.resources).count > 0) return found;
+    if (!counted.pod_spec || devices_in(counted.resources).count > 0) return found;
     const auto& claims = counted.resources["claims"].items();
     if (!claims.empty() && counted.pod_spec->contains("schedulingGroup"))
         return {.why_not = "claim \"" + std::string(claims.front()["name"].as_string()) +
@@ -180,7 +180,7 @@ public:
 
     // Returns the sum. Parts of GPUs count as one GPU if there are no others: a process sees one part at
     // most, however many there are.
-    GpuCount take(bool has_parts) && {
+    DeviceCount take(bool has_parts) && {
         if (sum_.known && sum_.count == 0 && (has_parts || has_parts_)) sum_.count = 1;
         return std::move(sum_);
     }
@@ -262,7 +262,7 @@ private:
 
     const Devices& observed_;
     std::set<std::pair<std::string, std::string>> seen_ = {};
-    GpuCount sum_ = {};
+    DeviceCount sum_ = {};
     bool has_parts_ = false;
 };
 
@@ -275,16 +275,16 @@ void add_claim_needs(const CountedResources& counted, const std::string& ns,
     for (const Reference& reference : wanted.list)
         if (asked.emplace(reference.source.resource.kind, reference.source.key).second)
             needs.objects.push_back(reference.source);
-    if (gpus(counted.resources).count > 0) return;
+    if (devices_in(counted.resources).count > 0) return;
     const auto classes = unclear_classes(counted, wanted, Devices(observed));
     if (classes.size() > most_classes) return;
     for (const std::string& name : classes)
         needs.objects.push_back(need_of(resources::device_classes, "", name));
 }
 
-GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
-                    const std::vector<Json>& observed) {
-    GpuCount own = gpus(counted.resources);
+DeviceCount count_devices(const CountedResources& counted, const std::string& ns,
+                          const std::vector<Json>& observed) {
+    DeviceCount own = devices_in(counted.resources);
     if (own.count > 0) return own;
     const References wanted = references(counted, ns);
     if (!wanted.why_not.empty()) return {.known = false, .why = wanted.why_not};
