@@ -62,8 +62,8 @@ def blocks_of_guide():
     return re.findall(r"^```cpp\n(.*?)^```$", read(ROOT / "docs/plugins.md"), re.MULTILINE | re.DOTALL)
 
 
-# Comments may give examples.
-FRAMEWORKS = re.compile(rf'"(?:[^"\\]|\\.)*\b(?:{names()})\b[^"]*"', re.IGNORECASE)
+# Comments may give examples, and the table of accelerators has resources of a scheduler.
+FRAMEWORKS = re.compile(rf'"(?:[^"\\]|\\.)*\b(?:{names()})\b(?!\.sh/v?gpu-)[^"]*"', re.IGNORECASE)
 # In build files a name may be a part of a variable.
 IN_BUILD_FILES = re.compile(rf"(?<![a-z])(?:{names()})(?![a-z])", re.IGNORECASE)
 
@@ -103,6 +103,7 @@ SAMPLES = [
     (offences_of_code, '#include "plugins/gang/gang.hpp"', True),
     (offences_of_code, 'const char* kind = "the Volcano gang";', True),
     (offences_of_code, '#include "runtime/plugin.hpp"  // such as "mpi"', False),
+    (offences_of_code, '{"volcano.sh/vgpu-number", device},', False),
     (offences_of_build_file, "file(READ src/plugins/flux/init.sh flux_init)", True),
     (offences_of_build_file, "target_compile_definitions(runtime PRIVATE WITH_MPI=1)", True),
     (offences_of_build_file, "target_compile_options(runtime PRIVATE -fno-rtti)", False),

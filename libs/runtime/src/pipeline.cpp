@@ -18,7 +18,8 @@ std::unique_ptr<Plugin> make_failure_policy();
 std::unique_ptr<Plugin> make_job_set();
 
 Pipeline make_pipeline(const Features& features) {
-    Pipeline list;
+    Pipeline pipeline = {.devices = features.devices};
+    auto& list = pipeline.plugins;
     // The order is that of docs/design/building.md#the-order. Frameworks. PlainML first: it also serves those
     // whose variables follow the user's.
     list.push_back(make_plain_ml());
@@ -38,7 +39,7 @@ Pipeline make_pipeline(const Features& features) {
     list.push_back(make_failure_policy());
     // Last: the other objects must exist before the Pods that mount them or are scheduled by them.
     list.push_back(make_job_set());
-    return list;
+    return pipeline;
 }
 
 const Pipeline& default_pipeline() {

@@ -302,7 +302,7 @@ TEST_CASE("what another release builds of the same is no reason for a new JobSet
     life.set_suspend(true);
     life.reconcile();
     const std::string uid = api::parse_meta(life.job_set()).uid;
-    life.pipeline.insert(life.pipeline.begin(), std::make_unique<Later>());
+    life.pipeline.plugins.insert(life.pipeline.begin(), std::make_unique<Later>());
     life.reconcile();
     life.set_suspend(false);
     life.reconcile();

@@ -20,7 +20,7 @@ public:
 
 runtime::Pipeline with_weather() {
     runtime::Pipeline pipeline = runtime::make_pipeline({});
-    pipeline.insert(pipeline.begin(), std::make_unique<Weather>());
+    pipeline.plugins.insert(pipeline.begin(), std::make_unique<Weather>());
     return pipeline;
 }
 

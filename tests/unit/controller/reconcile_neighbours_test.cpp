@@ -138,7 +138,7 @@ TEST_CASE("suspending and resuming a job makes no field of its JobSet ours that 
         const Json created = applied_fields(life);
         REQUIRE_FALSE(created.is_null());
         CHECK(created["f:spec"]["f:successPolicy"].is_null());
-        if (later_release) life.pipeline.insert(life.pipeline.begin(), std::make_unique<Later>());
+        if (later_release) life.pipeline.plugins.insert(life.pipeline.begin(), std::make_unique<Later>());
         suspend_and_resume(life);
         CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
         CHECK(life.job_set()["spec"]["suspend"] == Json(false));

@@ -36,7 +36,7 @@ std::vector<api::Condition> of_gang(const Json& runtime, const char* counts) {
 
 TEST_CASE("plugins add conditions where the runtime has their policy", "[conditions]") {
     runtime::Pipeline pipeline;
-    pipeline.push_back(std::make_unique<Reporter>());
+    pipeline.plugins.push_back(std::make_unique<Reporter>());
     const api::TrainJob job = api::parse_train_job(train_job());
     const Json runtime = tree("{spec: {mlPolicy: {reporter: {}}}}");
     const auto before = runtime::conditions_of_plugins(job, nullptr, runtime, pipeline);
@@ -51,7 +51,7 @@ TEST_CASE("plugins add conditions where the runtime has their policy", "[conditi
 TEST_CASE("a condition that no plugin adds any more is to be removed, unless the runtime is not known",
           "[conditions]") {
     runtime::Pipeline pipeline;
-    pipeline.push_back(std::make_unique<Reporter>());
+    pipeline.plugins.push_back(std::make_unique<Reporter>());
     api::TrainJob job = api::parse_train_job(train_job());
     job.conditions = {{.type = "Created", .status = "True"}, {.type = "Made", .status = "True"}};
     const api::JobSet job_set;

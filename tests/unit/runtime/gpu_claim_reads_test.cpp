@@ -25,11 +25,11 @@ TEST_CASE("claims of a job with very many of them are not counted and not read",
     const Case cases[] = {
         {"as many as a patch may have", 32, 1, 32, "64"},
         {"one more", 33, 1, 0,
-         "1 GPUCountUnknown: GPUs of a Pod cannot be counted: the container uses more than 32 different "
+         "1 GPUCountUnknown: devices of a Pod cannot be counted: the container uses more than 32 different "
          "claims"},
         {"twice as many of the same", 64, 2, 32, "128"},
         {"thousands", 5000, 1, 0,
-         "1 GPUCountUnknown: GPUs of a Pod cannot be counted: the container uses more than 32 different "
+         "1 GPUCountUnknown: devices of a Pod cannot be counted: the container uses more than 32 different "
          "claims"},
     };
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
@@ -53,11 +53,11 @@ TEST_CASE("claims of a job with very many of them are not counted and not read",
 }
 
 TEST_CASE("claims for very many classes of devices are not counted, and none of those is read", "[claims]") {
-    for (const auto& [count, reads, want] :
-         {std::tuple{64, 64, "1"},
-          {65, 0,
-           "1 GPUCountUnknown: GPUs of a Pod cannot be counted: its claims are for more than 64 classes of "
-           "devices"}}) {
+    for (const auto& [count, reads, want] : {std::tuple{64, 64, "1"},
+                                             {65, 0,
+                                              "1 GPUCountUnknown: devices of a Pod cannot be counted: its "
+                                              "claims are for more than 64 classes of "
+                                              "devices"}}) {
         CAPTURE(count);
         Json object = claim_template("[]");
         Objects observed;

@@ -61,7 +61,7 @@ inline std::string counted(const Json& runtime, Objects observed, const Json& jo
 }
 
 inline std::string unknown(const std::string& why) {
-    return "1 GPUCountUnknown: GPUs of a Pod cannot be counted: claim \"gpus\": " + why;
+    return "1 GPUCountUnknown: devices of a Pod cannot be counted: claim \"gpus\": " + why;
 }
 
 inline std::string processes(const Json& runtime, const Objects& observed) {

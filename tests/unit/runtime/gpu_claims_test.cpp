@@ -137,7 +137,7 @@ TEST_CASE("resources of a class of devices are GPUs if its extended resource is"
     CHECK(counted_class("nic", {}) == "1");
     CHECK(counted_class("mig.nvidia.com", {}) == "1");
     CHECK(counted_class("other", {}) ==
-          "1 GPUCountUnknown: GPUs of a Pod cannot be counted: resources of class \"other\": DeviceClass "
+          "1 GPUCountUnknown: devices of a Pod cannot be counted: resources of class \"other\": DeviceClass "
           "\"other\" does not exist or cannot be read");
     Json runtime = runtime_with("xgboost");
     at(runtime, pod)["containers"]
@@ -288,7 +288,7 @@ TEST_CASE("GPUs are unknown if resourcesPerNode uses a claim of another job", "[
             std::string notes;
             for (const runtime::BuildWarning& notice : built->warnings) notes += notice.note;
             CHECK(notes == (node_first
-                                ? "GPUs of a Pod cannot be counted: claim \"gpus\": their Pod has no such "
+                                ? "devices of a Pod cannot be counted: claim \"gpus\": their Pod has no such "
                                   "claim"
                                 : ""));
         }

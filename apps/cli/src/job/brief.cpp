@@ -4,13 +4,13 @@
 #include <string_view>
 
 #include "api/names.hpp"
-#include "api/quantity.hpp"
 #include "api/text.hpp"
 #include "api/train_job.hpp"
 #include "job/failure.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/state.hpp"
 #include "lifecycle/ttl.hpp"
+#include "runtime/devices.hpp"
 
 namespace cli {
 namespace {
@@ -62,12 +62,12 @@ bool has_active(const std::vector<api::JobStatus>& jobs) {
                        [](const api::JobStatus& job) { return trains(job) && job.active > 0; });
 }
 
-void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeSummary* runtime) {
+void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeSummary* summary) {
     const Json& trainer = job.spec["trainer"];
-    brief.nodes.wanted = std::max<std::int64_t>(trainer["numNodes"].int_or(runtime ? runtime->nodes : 1), 0);
-    const std::int64_t each =
-        gpus_per_node(runtime ? runtime->resources : Json(), trainer["resourcesPerNode"]);
-    brief.gpus = each * brief.nodes.wanted;
+    brief.nodes.wanted = std::max<std::int64_t>(trainer["numNodes"].int_or(summary ? summary->nodes : 1), 0);
+    const runtime::DeviceCount each = runtime::devices_of_node(
+        summary ? summary->resources : Json(), trainer["resourcesPerNode"], runtime::DeviceTable());
+    brief.gpus = (each.count + each.together) * brief.nodes.wanted;
     if (brief.stage.state != lifecycle::State::running) return;
     brief.seems_ready = all_ready(job.jobs_status);
     brief.needs_pods = !brief.seems_ready && api::any_active(job.jobs_status);
@@ -119,22 +119,6 @@ const RuntimeSummary* find_runtime(const Runtimes& runtimes, const api::TrainJob
     const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
     const auto at = runtimes.find({namespaced ? job.meta.ns : std::string(), job.runtime_ref.name});
     return at == runtimes.end() ? nullptr : &at->second;
-}
-
-std::int64_t gpus_per_node(const Json& of_runtime, const Json& per_node) {
-    std::map<std::string, std::int64_t> counts;
-    for (const Json* resources : {&of_runtime, &per_node})
-        for (const char* kind : {"limits", "requests"})
-            for (const auto& [name, quantity] : (*resources)[kind].members()) {
-                const auto parsed = api::parse_quantity(quantity);
-                const std::string key = api::to_lower(name);
-                if (parsed && key.find("gpu") != std::string::npos)
-                    counts[key] = std::max<std::int64_t>(parsed->round_up(), 0);
-            }
-    std::int64_t devices = 0;
-    for (const auto& [name, count] : counts)
-        if (name.ends_with("/gpu")) devices += count;
-    return devices > 0 || counts.empty() ? devices : counts.begin()->second;
 }
 
 Progress progress_of(const Json& train_job) {

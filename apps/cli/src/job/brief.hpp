@@ -29,11 +29,6 @@ RuntimeSummary runtime_summary(const api::Json& runtime);
 /// Returns the runtime of the TrainJob; nullptr if it is not among them.
 const RuntimeSummary* find_runtime(const Runtimes& runtimes, const api::TrainJob& job);
 
-/// Returns the GPUs of one node: resources whose name contains "gpu", of `spec.trainer.resourcesPerNode` in
-/// place of the runtime's. Of several names, the sum of those that end in "/gpu", else the first. Claims do
-/// not count.
-std::int64_t gpus_per_node(const api::Json& of_runtime, const api::Json& per_node);
-
 /// The latest report of the training code (`status.trainerStatus`).
 struct Progress {
     std::optional<std::int64_t> percent = {};
@@ -73,7 +68,7 @@ struct Brief {
     std::optional<api::Time> expires = {};   ///< the time of its deletion
     Progress progress = {};
     Nodes nodes = {};
-    std::int64_t gpus = 0;  ///< of all nodes
+    std::int64_t gpus = 0;  ///< and other accelerators, of all nodes, without those of claims
     std::string queue = {};
     std::string runtime_kind = {};
     std::string runtime = {};

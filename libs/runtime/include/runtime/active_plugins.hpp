@@ -21,6 +21,7 @@ public:
     auto begin() const { return plugins_.begin(); }
     auto end() const { return plugins_.end(); }
     const api::Json& ml_policy() const;  ///< null if the runtime has none
+    const DeviceTable& devices() const { return devices_; }
 
     /// Returns whether the container "node" of a replicated job gets `spec.trainer.env`: the job has the
     /// trainer's label, or a framework trains on it as well.
@@ -45,6 +46,7 @@ private:
     bool is_scaled(std::string_view ancestor, std::string_view job) const;
 
     const api::Json& runtime_;
+    const DeviceTable& devices_;
     std::vector<const Plugin*> plugins_ = {};
     const Plugin* scaling_ = nullptr;  // the first that names the job that is scaled
 };

@@ -6,6 +6,7 @@
 #include "api/json.hpp"
 #include "api/train_job.hpp"
 #include "runtime/build.hpp"
+#include "runtime/devices.hpp"
 
 namespace runtime {
 
@@ -19,13 +20,6 @@ struct PodSet {
     std::optional<std::int64_t> least = {};  ///< Pods per replica without which it cannot run; unset: all
     std::int64_t replicas = 1;               ///< Jobs
     std::size_t index = 0;                   ///< in `spec.replicatedJobs`
-};
-
-/// The GPUs of one Pod of the trainer.
-struct DeviceCount {
-    std::int64_t count = 0;
-    bool known = true;     ///< false: there are resource claims whose devices are unknown
-    std::string why = {};  ///< the claim with unknown devices, and the reason
 };
 
 /// The merged template of a TrainJob, which plugins read and edit before it becomes the JobSet. Its shape has
@@ -67,7 +61,7 @@ struct Info {
     /// Adds or replaces a port by (containerPort, protocol), in the PodSet's container of that name, if it
     /// has one. Fails if another of its ports has the same name.
     api::Result<> upsert_port(const PodSet& pod_set, std::string_view container, api::Json port);
-    /// Adds a warning if the number of GPUs is unknown; for frameworks that need it.
+    /// Adds a warning if the number of devices is unknown; for frameworks that need it.
     void note_unknown_devices();
     /// Returns the host name of a Pod within its namespace.
     std::string endpoint(std::string_view pod_set, std::int64_t replica, std::int64_t index) const;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/object_key.hpp"
+#include "runtime/devices.hpp"
 
 /// The list of plugins.
 
@@ -12,8 +13,15 @@ namespace runtime {
 
 class Plugin;
 
-/// The plugins in the order in which each hook runs. A file that owns a pipeline includes runtime/plugin.hpp.
-using Pipeline = std::vector<std::unique_ptr<Plugin>>;
+/// The plugins in the order in which each hook runs, and what they share. A file that owns a pipeline
+/// includes runtime/plugin.hpp.
+struct Pipeline {
+    std::vector<std::unique_ptr<Plugin>> plugins = {};
+    DeviceTable devices = {};
+
+    auto begin() const { return plugins.begin(); }
+    auto end() const { return plugins.end(); }
+};
 
 /// The server to which trainers report their progress, and the CA of its certificate.
 struct StatusServer {
@@ -23,14 +31,15 @@ struct StatusServer {
     bool operator==(const StatusServer&) const = default;
 };
 
-/// Experimental features; off by default.
+/// What a platform sets.
 struct Features {
-    std::optional<StatusServer> status_server = {};  ///< gate TrainJobStatus
+    std::optional<StatusServer> status_server = {};  ///< gate TrainJobStatus, off by default
+    DeviceTable devices = {};
 };
 
-/// Returns every plugin, with experimental features.
+/// Returns every plugin, with these features.
 Pipeline make_pipeline(const Features& features);
-/// Returns every plugin, without experimental features.
+/// Returns every plugin, with the defaults.
 const Pipeline& default_pipeline();
 
 }  // namespace runtime

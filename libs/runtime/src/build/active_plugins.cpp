@@ -29,7 +29,8 @@ const Json& Plugin::policy_of(const Json& runtime) const {
 
 bool Plugin::is_on(const Json& runtime) const { return !policy() || policy_of(runtime).is_object(); }
 
-ActivePlugins::ActivePlugins(const Pipeline& pipeline, const Json& runtime) : runtime_(runtime) {
+ActivePlugins::ActivePlugins(const Pipeline& pipeline, const Json& runtime)
+    : runtime_(runtime), devices_(pipeline.devices) {
     for (const auto& plugin : pipeline)
         if (plugin->is_on(runtime)) plugins_.push_back(plugin.get());
     const auto names_job = [](const Plugin* plugin) {

@@ -48,7 +48,7 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     const Json& per_node = info.trainer["resourcesPerNode"];
     auto counted = counted_resources(info.spec, per_node);
     if (!counted) return counted.error();
-    info.devices = count_devices(*counted, inputs.job.meta.ns, inputs.observed);
+    info.devices = count_devices(*counted, inputs.job.meta.ns, info.plugins.devices(), inputs.observed);
     info.resources = std::move(counted->resources);
     for (const PodSet& pods : info.pod_sets) {
         Json* node = info.container(pods, api::node_container);
@@ -119,7 +119,7 @@ Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Jso
         .job = job, .runtime = runtime, .merged_spec = merged->spec, .observed = observed};
     if (plugins.counts_devices())
         if (const auto counted = counted_resources(merged->spec, job.spec["trainer"]["resourcesPerNode"]))
-            add_claim_needs(*counted, job.meta.ns, observed, all);
+            add_claim_needs(*counted, job.meta.ns, pipeline.devices, observed, all);
     for (const Plugin* plugin : plugins) plugin->add_needs(context, all);
     return all;
 }

@@ -1,7 +1,6 @@
 #include "resources/resources.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -19,14 +18,14 @@ constexpr const api::Resource* kinds[] = {&resources::resource_claims, &resource
                                           &resources::device_classes};
 const Json nothing;
 
-// Each is a request to the API server in every reconcile that builds. The number of GPUs is unknown if a
+// Each is a request to the API server in every reconcile that builds. The number is unknown if a
 // container uses more claims than a patch may have (32, as in the schema), or claims for more classes of
 // devices than the requests of two of them can name.
 constexpr std::size_t most_sources = 32;
 constexpr std::size_t most_classes = 64;
 
-// Returns the need of an object about devices. If the object may not be read, the number of GPUs is unknown,
-// and the build goes on.
+// Returns the need of an object about devices. If the object may not be read, the number is unknown, and the
+// build goes on.
 Need need_of(const api::Resource& resource, std::string_view ns, std::string_view name) {
     return {.resource = resource, .key = {std::string(ns), std::string(name)}, .optional = true};
 }
@@ -50,7 +49,7 @@ References references(const CountedResources& counted, const std::string& ns) {
     References found;
     api::NamedItems of_pod;
     std::set<std::pair<std::string_view, std::string_view>> sources;
-    if (!counted.pod_spec || devices_in(counted.resources).count > 0) return found;
+    if (!counted.pod_spec) return found;
     const auto& claims = counted.resources["claims"].items();
     if (!claims.empty() && counted.pod_spec->contains("schedulingGroup"))
         return {.why_not = "claim \"" + std::string(claims.front()["name"].as_string()) +
@@ -112,19 +111,13 @@ std::vector<const Json*> alternatives(const Json& request) {
     return found;
 }
 
-bool contains_gpu(std::string_view text) {
-    constexpr std::string_view gpu = "gpu";
-    return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(),
-                       [](char a, char b) { return api::to_lower(a) == b; }) != text.end();
-}
+// What an administrator may call a request whose class says nothing: "gpus".
+bool names_gpus(std::string_view request) { return api::to_lower(request).find("gpu") != std::string::npos; }
 
-// Returns whether a class is one of parts of GPUs, such as mig.nvidia.com.
-bool is_of_gpu_parts(std::string_view class_name) { return class_name.starts_with("mig."); }
-
-// Returns the classes of which neither their own names nor those of the requests show whether they are of
-// GPUs, without repetition.
+// Returns the classes of which neither their own names nor those of the requests show what their devices are,
+// without repetition.
 std::set<std::string> unclear_classes(const CountedResources& counted, const References& references,
-                                      const Devices& observed) {
+                                      const DeviceTable& table, const Devices& observed) {
     std::set<std::string> names;
     for (const auto& [name, count] : devices_by_class(counted.resources)) names.insert(name);
     for (const Reference& reference : references.list)
@@ -132,25 +125,47 @@ std::set<std::string> unclear_classes(const CountedResources& counted, const Ref
             for (const Json& request : devices_of(*source)["requests"].items())
                 for (const Json* entry : alternatives(request))
                     if (const auto name = (*entry)["deviceClassName"].as_string();
-                        !name.empty() && !contains_gpu(request["name"].as_string()))
+                        !name.empty() && !names_gpus(request["name"].as_string()))
                         names.emplace(name);
-    std::erase_if(names, [](const std::string& name) { return contains_gpu(name) || is_of_gpu_parts(name); });
+    std::erase_if(names, [&](const std::string& name) { return table.find(name).has_value(); });
     return names;
+}
+
+// Returns the drivers that the selectors of a class compare a device's with, by equality.
+std::vector<std::string_view> drivers_of(const Json& device_class) {
+    constexpr std::string_view member = "device.driver";
+    std::vector<std::string_view> found;
+    for (const Json& selector : device_class["spec"]["selectors"].items()) {
+        const std::string_view text = selector["cel"]["expression"].as_string();
+        for (auto at = text.find(member); at != text.npos; at = text.find(member, at + 1)) {
+            std::string_view rest = text.substr(at + member.size());
+            rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+            if (!rest.starts_with("==")) continue;
+            rest.remove_prefix(std::min(rest.find_first_not_of(' ', 2), rest.size()));
+            if (!rest.starts_with('"') && !rest.starts_with('\'')) continue;
+            found.push_back(rest.substr(1, rest.find(rest.front(), 1) - 1));
+        }
+    }
+    return found;
 }
 
 bool is_monitoring(const Json& request) { return request["exactly"]["adminAccess"].bool_or(false); }
 
-// A number of GPUs, or the reason why it is unknown.
+// A number of devices, or the reason why it is unknown.
 struct Number {
     std::int64_t count = 0;
+    DeviceUnit unit = DeviceUnit::none;
+    std::string_view name = {};  // the one in the table
     std::string why = {};
 
-    bool operator==(const Number&) const = default;
+    bool operator==(const Number& other) const {
+        return count == other.count && unit == other.unit && why == other.why;
+    }
 };
 
 class Counter {
 public:
-    explicit Counter(const Devices& observed) : observed_(observed) {}
+    Counter(const DeviceTable& table, const Devices& observed) : table_(table), observed_(observed) {}
 
     void add(const Reference& reference) {
         const Json* source = observed_.find(reference.source);
@@ -164,68 +179,77 @@ public:
             const bool shared = reference.source.resource == resources::resource_claims;
             const std::string claim = shared ? "ResourceClaim " + reference.source.key.name : reference.claim;
             if (!seen_.insert({claim, name}).second) continue;
+            if (is_monitoring(request)) continue;
             const Json& allocation = (*source)["status"]["allocation"];
-            add(claim_of(reference), shared && allocation.is_object()
-                                         ? allocated(request, allocation["devices"]["results"])
-                                         : requested(request));
+            if (shared && allocation.is_object())
+                add_allocated(claim_of(reference), request, allocation["devices"]["results"]);
+            else
+                add(claim_of(reference), requested(request));
         }
     }
 
     // Adds devices of the resource deviceclass.resource.kubernetes.io/<class>.
     void add_devices(const std::string& class_name, std::int64_t count) {
-        Number number = is_gpu(class_name, {});
-        number.count *= count;
-        add("resources of class \"" + class_name + "\"", number);
+        add("resources of class \"" + class_name + "\"", times(count, device_of(class_name, {})));
     }
 
-    // Returns the sum. Parts of GPUs count as one GPU if there are no others: a process sees one part at
-    // most, however many there are.
-    DeviceCount take(bool has_parts) && {
-        if (sum_.known && sum_.count == 0 && (has_parts || has_parts_)) sum_.count = 1;
-        return std::move(sum_);
+    DeviceCount take() && {
+        if (!why_.empty()) return {.known = false, .why = std::move(why_)};
+        return sum_.total();
     }
 
 private:
     static std::string claim_of(const Reference& reference) { return "claim \"" + reference.claim + "\""; }
 
     void add(const std::string& what, const Number& number) {
-        if (!number.why.empty()) {
-            if (sum_.known) sum_.why = what + ": " + number.why;
-            sum_.known = false;
-            sum_.count = 0;
-        }
-        if (!sum_.known) return;
-        const auto left = std::numeric_limits<std::int64_t>::max() - sum_.count;
-        sum_.count += std::min(left, number.count);
+        if (!number.why.empty() && why_.empty()) why_ = what + ": " + number.why;
+        if (number.count > 0) sum_.add(number.name, number.unit, number.count);
     }
 
-    // Returns 1 if devices that a request of that name has of the class are GPUs, 0 if they are not.
-    Number is_gpu(std::string_view class_name, std::string_view request) {
-        if (contains_gpu(class_name) || contains_gpu(request)) return {.count = 1};
-        if (is_of_gpu_parts(class_name)) {
-            has_parts_ = true;
-            return {};
-        }
+    static Number times(std::int64_t count, Number number) {
+        const bool counts = number.unit == DeviceUnit::device || number.unit == DeviceUnit::together;
+        if (counts) number.count = count;
+        return number;
+    }
+
+    // Returns one device of the class, by the names of the class and of a request, or none.
+    Number device_of(std::string_view class_name, std::string_view request) const {
+        if (const auto unit = table_.find(class_name)) return one(class_name, *unit);
+        if (names_gpus(request)) return one(request, DeviceUnit::device);
         const Need need = need_of(resources::device_classes, "", class_name);
         const Json* device_class = class_name.empty() ? nullptr : observed_.find(need);
         if (!device_class) return {.why = named(need) + " does not exist or cannot be read"};
-        return {.count = contains_gpu((*device_class)["spec"]["extendedResourceName"].as_string()) ? 1 : 0};
+        std::vector<std::string_view> names = {(*device_class)["spec"]["extendedResourceName"].as_string()};
+        for (const std::string_view driver : drivers_of(*device_class)) names.push_back(driver);
+        for (const std::string_view name : names)
+            if (const auto unit = table_.find(name)) return one(name, *unit);
+        names.push_back(need.key.name);
+        if (std::any_of(names.begin(), names.end(), looks_like_device))
+            return {.why = named(need) + " is in no table of accelerators (--accelerators)"};
+        return {};
     }
 
-    Number devices(const Json& entry, std::string_view request) {
-        const Number gpu = is_gpu(entry["deviceClassName"].as_string(), request);
-        if (!gpu.why.empty() || gpu.count == 0) return gpu;
+    static Number one(std::string_view name, DeviceUnit unit) {
+        if (unit == DeviceUnit::none) return {};
+        // Parts of one and of another number are the same. Whatever else a name stands for as a resource,
+        // what is claimed are devices.
+        const bool counts = unit == DeviceUnit::together || unit == DeviceUnit::part;
+        return {.count = 1, .unit = counts ? unit : DeviceUnit::device, .name = name};
+    }
+
+    Number devices(const Json& entry, std::string_view request) const {
+        Number device = device_of(entry["deviceClassName"].as_string(), request);
+        if (device.count == 0 || device.unit == DeviceUnit::part) return device;
         const auto mode = entry["allocationMode"].as_string();
         if (!mode.empty() && mode != "ExactCount")
             return {.why =
                         "allocation mode " + std::string(mode) + " does not tell how many devices there are"};
         const std::int64_t count = entry["count"].int_or(1);
-        return {.count = count > 0 ? count : 1};
+        return times(count > 0 ? count : 1, std::move(device));
     }
 
     // Returns the number by the spec of a claim.
-    Number requested(const Json& request) {
-        if (is_monitoring(request)) return {};
+    Number requested(const Json& request) const {
         const auto entries = alternatives(request);
         if (entries.empty())
             return {.why = "request \"" + std::string(request["name"].as_string()) +
@@ -241,62 +265,62 @@ private:
         return first;
     }
 
-    // Returns the number by the allocation: a result names its request, with the chosen alternative.
-    Number allocated(const Json& request, const Json& results) {
-        if (is_monitoring(request)) return {};
-        const std::string name(request["name"].as_string());
-        Number sum;
+    // Adds the devices of the allocation: a result names its request, with the chosen alternative.
+    void add_allocated(const std::string& claim, const Json& request, const Json& results) {
+        const auto name = request["name"].as_string();
+        const std::string alternative = std::string(name) + "/";
         for (const Json& result : results.items()) {
             const auto taken = result["request"].as_string();
             const Json* entry = nullptr;
             if (taken == name && request["exactly"].is_object()) entry = &request["exactly"];
-            if (taken.starts_with(name + "/"))
-                entry = find_named(request["firstAvailable"], taken.substr(name.size() + 1));
-            if (!entry && taken != name && !taken.starts_with(name + "/")) continue;
-            const Number gpu = is_gpu((entry ? *entry : nothing)["deviceClassName"].as_string(), name);
-            if (!gpu.why.empty()) return gpu;
-            sum.count += gpu.count;
+            if (taken.starts_with(alternative))
+                entry = find_named(request["firstAvailable"], taken.substr(alternative.size()));
+            if (!entry && taken != name && !taken.starts_with(alternative)) continue;
+            add(claim, device_of((entry ? *entry : nothing)["deviceClassName"].as_string(), name));
         }
-        return sum;
     }
 
+    const DeviceTable& table_;
     const Devices& observed_;
     std::set<std::pair<std::string, std::string>> seen_ = {};
-    DeviceCount sum_ = {};
-    bool has_parts_ = false;
+    DeviceSum sum_ = {};
+    std::string why_ = {};
 };
 
 }  // namespace
 
-void add_claim_needs(const CountedResources& counted, const std::string& ns,
+void add_claim_needs(const CountedResources& counted, const std::string& ns, const DeviceTable& table,
                      const std::vector<Json>& observed, Needs& needs) {
+    if (devices_in(counted.resources, table).any()) return;
     const References wanted = references(counted, ns);
     std::set<std::pair<std::string_view, api::ObjectKey>> asked;
     for (const Reference& reference : wanted.list)
         if (asked.emplace(reference.source.resource.kind, reference.source.key).second)
             needs.objects.push_back(reference.source);
-    if (devices_in(counted.resources).count > 0) return;
-    const auto classes = unclear_classes(counted, wanted, Devices(observed));
+    const auto classes = unclear_classes(counted, wanted, table, Devices(observed));
     if (classes.size() > most_classes) return;
     for (const std::string& name : classes)
         needs.objects.push_back(need_of(resources::device_classes, "", name));
 }
 
-DeviceCount count_devices(const CountedResources& counted, const std::string& ns,
+DeviceCount count_devices(const CountedResources& counted, const std::string& ns, const DeviceTable& table,
                           const std::vector<Json>& observed) {
-    DeviceCount own = devices_in(counted.resources);
-    if (own.count > 0) return own;
+    DeviceCount own = devices_in(counted.resources, table);
+    if (own.any()) return own;
     const References wanted = references(counted, ns);
     if (!wanted.why_not.empty()) return {.known = false, .why = wanted.why_not};
     const Devices devices(observed);
-    if (unclear_classes(counted, wanted, devices).size() > most_classes)
+    if (unclear_classes(counted, wanted, table, devices).size() > most_classes)
         return {
             .known = false,
             .why = "its claims are for more than " + std::to_string(most_classes) + " classes of devices"};
-    Counter counter(devices);
+    Counter counter(table, devices);
     for (const auto& [name, count] : devices_by_class(counted.resources)) counter.add_devices(name, count);
     for (const Reference& reference : wanted.list) counter.add(reference);
-    return std::move(counter).take(has_gpu_parts(counted.resources));
+    DeviceCount claimed = std::move(counter).take();
+    // A resource that looks like a device is unknown, unless there are others.
+    if (claimed.known && !claimed.any() && !own.why.empty()) return own;
+    return claimed;
 }
 
 }  // namespace runtime

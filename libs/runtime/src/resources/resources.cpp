@@ -1,14 +1,14 @@
 #include "resources/resources.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <map>
 #include <string>
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"
-#include "api/text.hpp"
 #include "merge/strategic_merge.hpp"
 #include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -49,26 +49,17 @@ std::int64_t whole(const Json& quantity) {
     return parsed ? std::max<std::int64_t>(0, parsed->round_up()) : 0;
 }
 
-std::int64_t gpus_among(const Json& list) {
-    std::int64_t whole_devices = 0;
-    std::int64_t first_by_name = 0;
-    for (const auto& [name, quantity] : list.members()) {
-        const std::string key = api::to_lower(name);
-        const std::int64_t count = key.find("gpu") == key.npos ? 0 : whole(quantity);
-        if (count == 0) continue;
-        if (first_by_name == 0) first_by_name = count;
-        if (key.substr(key.rfind('/') + 1) != "gpu") continue;
-        const bool fits = count <= std::numeric_limits<std::int64_t>::max() - whole_devices;
-        whole_devices = fits ? whole_devices + count : std::numeric_limits<std::int64_t>::max();
-    }
-    return whole_devices > 0 ? whole_devices : first_by_name;
-}
-
-bool has_any(const Json& resources, std::string_view prefix) {
+// Returns each resource that the container has, with its request, or its limit if it requests none.
+std::map<std::string_view, std::int64_t> amounts(const Json& resources) {
+    std::map<std::string_view, std::int64_t> found;
     for (const char* list : {"requests", "limits"})
         for (const auto& [name, quantity] : resources[list].members())
-            if (name.starts_with(prefix) && whole(quantity) > 0) return true;
-    return false;
+            if (const std::int64_t amount = whole(quantity); amount > 0) found.emplace(name, amount);
+    return found;
+}
+
+std::string unknown_device(std::string_view name) {
+    return "resource \"" + shortened(name) + "\" is in no table of accelerators (--accelerators)";
 }
 
 }  // namespace
@@ -99,26 +90,33 @@ api::Result<CountedResources> counted_resources(const Json& job_set_spec, const 
     return CountedResources();
 }
 
-DeviceCount devices_in(const Json& resources) {
-    std::int64_t count = gpus_among(resources["requests"]);
-    if (count == 0) count = gpus_among(resources["limits"]);
-    const bool known =
-        count > 0 || (resources["claims"].items().empty() && devices_by_class(resources).empty());
-    if (known && count == 0 && has_gpu_parts(resources)) count = 1;
-    return {.count = count, .known = known};
+DeviceCount devices_in(const Json& resources, const DeviceTable& table) {
+    DeviceSum sum;
+    std::string unknown;
+    bool has_unclear = !resources["claims"].items().empty();
+    for (const auto& [name, amount] : amounts(resources)) {
+        const bool is_class = name.starts_with(of_class);
+        const std::string_view known_as = is_class ? name.substr(of_class.size()) : name;
+        if (const auto unit = table.find(known_as))
+            sum.add(known_as, *unit, amount);
+        else if (is_class)
+            has_unclear = true;
+        else if (unknown.empty() && looks_like_device(name))
+            unknown = name;
+    }
+    DeviceCount total = sum.total();
+    if (total.any()) return total;
+    total.known = unknown.empty() && !has_unclear;
+    if (!unknown.empty()) total.why = unknown_device(unknown);
+    return total;
 }
 
 std::map<std::string, std::int64_t> devices_by_class(const Json& resources) {
     std::map<std::string, std::int64_t> found;
-    for (const char* list : {"requests", "limits"})
-        for (const auto& [name, quantity] : resources[list].members())
-            if (const std::int64_t count = whole(quantity); name.starts_with(of_class) && count > 0)
-                found.emplace(name.substr(of_class.size()), count);
+    for (const auto& [name, amount] : amounts(resources))
+        if (name.starts_with(of_class)) found.emplace(name.substr(of_class.size()), amount);
     return found;
 }
-
-bool has_gpu_parts(const Json& resources) { return has_any(resources, "nvidia.com/mig-"); }
-bool has_tpus(const Json& resources) { return has_any(resources, "google.com/tpu"); }
 
 std::int64_t cpus(const Json& resources) {
     const std::int64_t requested = whole(resources["requests"]["cpu"]);

@@ -6,9 +6,10 @@
 
 #include "api/json.hpp"
 #include "runtime/build.hpp"
+#include "runtime/devices.hpp"
 #include "runtime/info.hpp"
 
-/// The resources of the trainer's container, and the number of its GPUs and CPUs; also of GPUs behind
+/// The resources of the trainer's container, and the number of its devices and CPUs; also of devices behind
 /// resource claims (Kubernetes' dynamic resource allocation, resource.k8s.io/v1), which no list of resources
 /// contains.
 namespace runtime {
@@ -18,7 +19,7 @@ namespace runtime {
 /// overridden, both get that value: the API server requires equal values, and a limit for each request.
 api::Result<api::Json> merged_resources(const api::Json& of_container, const api::Json& per_node);
 
-/// The inputs for counting GPUs and CPUs.
+/// The inputs for counting devices and CPUs.
 struct CountedResources {
     api::Json resources = {};
     const api::Json* pod_spec = nullptr;  ///< the container's Pod, in the template; nullptr if none counts
@@ -29,35 +30,29 @@ struct CountedResources {
 /// template's with patches.
 api::Result<CountedResources> counted_resources(const api::Json& job_set_spec, const api::Json& per_node);
 
-/// Returns the resources whose name contains "gpu", in any case: requests, and only without those, limits.
-/// Several names: the sum of those that end in "/gpu", else the first by name. If there is none, 1 for parts
-/// of GPUs. Unknown if there are only claims, or resources of classes that do not have "gpu" in their names.
-DeviceCount devices_in(const api::Json& resources);
+/// Returns the devices in a container's resources, by the table: requests, and only without those, limits.
+/// Unknown if there are none, but claims, resources of a class that is not in the table, or a resource that
+/// looks like a device. Only of that resource it says why.
+DeviceCount devices_in(const api::Json& resources, const DeviceTable& table);
 
 /// Returns the classes of the resources `deviceclass.resource.kubernetes.io/<class>` with the number of their
 /// devices: requests, and only without those, limits.
 std::map<std::string, std::int64_t> devices_by_class(const api::Json& resources);
-
-/// Returns whether there is a part of a GPU, such as nvidia.com/mig-1g.5gb. A process sees one of them at
-/// most.
-bool has_gpu_parts(const api::Json& resources);
-
-/// Returns whether there are TPUs. One process of a Pod drives all of them.
-bool has_tpus(const api::Json& resources);
 
 /// Returns the request, or if that is zero the limit, rounded up. 0 if there is neither.
 std::int64_t cpus(const api::Json& resources);
 
 /// Returns the claims or templates of the node container, and the device classes that those name: at most one
 /// hundred in total, as each has to be read. If there are more, the number is unknown.
-void add_claim_needs(const CountedResources& counted, const std::string& ns,
+void add_claim_needs(const CountedResources& counted, const std::string& ns, const DeviceTable& table,
                      const std::vector<api::Json>& observed, Needs& needs);
 
-/// Returns the GPUs of one Pod: those in its resources, or if there are none those behind its claims. A
-/// device is a GPU if the name of its request, of its class, or of the class' extended resource contains
-/// "gpu". If there are only parts of GPUs, they count as one. If an object was not observed, the number is
-/// unknown, and so it is for claims of a Pod with a schedulingGroup, which may share them.
-DeviceCount count_devices(const CountedResources& counted, const std::string& ns,
+/// Returns the devices of one Pod: those in its resources, or if there are none those behind its claims. What
+/// a device of a claim is follows from the first of these names that is in the table: its class, the class'
+/// extended resource, the class' driver. A request with "gpu" in its name is one of GPUs. If an object was
+/// not observed, the number is unknown, and so it is for claims of a Pod with a schedulingGroup, which may
+/// share them.
+DeviceCount count_devices(const CountedResources& counted, const std::string& ns, const DeviceTable& table,
                           const std::vector<api::Json>& observed);
 
 }  // namespace runtime

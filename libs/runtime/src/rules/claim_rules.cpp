@@ -30,19 +30,22 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
             errors.append(claim_errors_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
 }
 
-// Warns of claims where the number of processes follows from devices: only a build reads claims and counts
-// them.
+// Warns where the number of processes follows from devices that are not counted: a resource that is in no
+// table, and claims, which only a build reads.
 void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
     const Json& trainer = review.job.spec["trainer"];
     if (!review.plugins.counts_devices() || !trainer["numProcPerNode"].is_null()) return;
     const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
-    if (!counted || counted->resources["claims"].items().empty()) return;
-    if (devices_in(counted->resources).count > 0 || has_gpu_parts(counted->resources) ||
-        has_tpus(counted->resources))
-        return;
-    warnings.push_back(
-        "spec.trainer.numProcPerNode is unset and Pods use DRA claims; the process count may not match the "
-        "devices");
+    if (!counted) return;
+    const DeviceCount devices = devices_in(counted->resources, review.plugins.devices());
+    if (devices.known) return;
+    if (!devices.why.empty())
+        warnings.push_back(devices.why + ": set spec.trainer.numProcPerNode");
+    else if (!counted->resources["claims"].items().empty())
+        warnings.push_back(
+            "spec.trainer.numProcPerNode is unset and Pods use DRA claims; the process count may not match "
+            "the "
+            "devices");
 }
 
 const Json nothing;

@@ -67,7 +67,7 @@ std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int
 
 void Info::note_unknown_devices() {
     if (!devices.known)
-        warnings.push_back({"GPUCountUnknown", "GPUs of a Pod cannot be counted: " + devices.why});
+        warnings.push_back({"GPUCountUnknown", "devices of a Pod cannot be counted: " + devices.why});
 }
 
 std::string Info::first_endpoint() {

@@ -91,10 +91,17 @@ TEST_CASE("nodes and GPUs come from the TrainJob, else from its runtime", "[list
     CHECK(brief(job_of(two), torch).gpus == 16);
     CHECK(brief(job_of()).nodes.wanted == 1);
     CHECK(brief(job_of()).gpus == 0);
-    CHECK(gpus_per_node(Json(),
-                        parsed(R"({"requests": {"amd.com/gpu": 1, "nvidia.com/gpu": 2, "cpu": 1}})")) == 3);
-    CHECK(gpus_per_node(Json(), parsed(R"({"limits": {"nvidia.com/gpu.shared": 4}})")) == 4);
-    CHECK(gpus_per_node(Json(), parsed(R"({"limits": {"nvidia.com/gpu": "many"}})")) == 0);
+    const auto gpus = [](const std::string& limits) {
+        return brief(
+                   job_of(R"({"trainer": {"numNodes": 2, "resourcesPerNode": {"limits": )" + limits + "}}}"))
+            .gpus;
+    };
+    CHECK(gpus(R"({"amd.com/gpu": 1, "nvidia.com/gpu": 2, "cpu": 1})") == 6);
+    CHECK(gpus(R"({"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-cores": 50})") == 2);
+    CHECK(gpus(R"({"aliyun.com/gpu-mem": 15})") == 2);
+    CHECK(gpus(R"({"google.com/tpu": 4})") == 8);
+    CHECK(gpus(R"({"habana.ai/gaudi": 8})") == 16);
+    CHECK(gpus(R"({"nvidia.com/gpu": "many"})") == 0);
 }
 
 TEST_CASE("a runtime of the namespace is not the one for all of the same name", "[list]") {

@@ -4,7 +4,7 @@ namespace runtime {
 
 Pipeline pipeline_with_relay() {
     Pipeline pipeline = make_pipeline({});
-    pipeline.insert(pipeline.end() - 1, make_relay());
+    pipeline.plugins.insert(pipeline.end() - 1, make_relay());
     return pipeline;
 }
 

@@ -168,7 +168,7 @@ public:
                        .runtime = review.runtime,
                        .job_set_spec = review.merged_spec,
                        .nodes = &*pods,
-                       .gpus_per_node = devices_in(resources->resources).count},
+                       .gpus_per_node = devices_in(resources->resources, review.plugins.devices()).count},
                       errors);
     }
 

@@ -45,9 +45,11 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     if (policy.as_string() == "cpu") return cpu_count;
     if (!policy.is_null() && policy.as_string() != "auto")
         return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
-    // If the devices behind claims are unknown, torchrun itself counts the devices of the Pod.
-    if (devices.count > 0 || !devices.known) return std::string("auto");
-    return has_tpus(resources) ? std::string("1") : cpu_count;
+    // torchrun itself counts GPUs, and devices that are unknown. Of others than GPUs it would take CPUs for a
+    // number.
+    if (!devices.known || (devices.count > 0 && devices.gpus)) return std::string("auto");
+    if (devices.count > 0) return std::to_string(devices.count);
+    return devices.together > 0 ? std::string("1") : cpu_count;
 }
 
 // The settings of the agents of all nodes.
@@ -266,7 +268,7 @@ private:
         const auto resources = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
         if (!resources || review.merged_spec.is_null())
             return check_torch_tune(review.job, nodes, nullptr, errors);
-        const DeviceCount found = devices_in(resources->resources);
+        const DeviceCount found = devices_in(resources->resources, review.plugins.devices());
         const auto processes = processes_per_node(trainer, ml_policy, resources->resources, found);
         // Devices behind claims are not read here, so there is no error about them.
         const bool is_known = processes && (found.known || *processes == "1");

@@ -1,0 +1,259 @@
+#include "runtime/devices.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "api/text.hpp"
+#include "resources/resources.hpp"
+
+namespace runtime {
+namespace {
+
+using enum DeviceUnit;
+
+struct KnownName {
+    std::string_view name;  // in lower case
+    DeviceUnit unit;
+};
+
+// The first row that fits counts. The names are those of the vendors' device plugins and of schedulers that
+// share devices, as their documents give them.
+constexpr KnownName known_names[] = {
+    // NVIDIA: the device plugin, with time slicing (.shared) and MIG; sandboxed Pods (pgpu).
+    {"nvidia.com/gpu", device},
+    {"nvidia.com/pgpu", device},
+    {"nvidia.com/gpu.shared", part},
+    {"nvidia.com/mig-*", part},
+    // HAMi. The number of devices has the device plugin's name, or one of these; the rest is of each of them.
+    {"nvidia.com/gpualloc", device},
+    {"nvidia.com/gpumem", share},
+    {"nvidia.com/gpumem-percentage", share},
+    {"nvidia.com/gpucores", share},
+    {"hami.io/vgpu", device},
+    {"hami.io/vgpu-number", device},
+    {"hami.io/vgpu-*", share},
+    // Volcano, and Huawei's cloud.
+    {"volcano.sh/vgpu-number", device},
+    {"volcano.sh/gpu-number", device},
+    {"volcano.sh/vgpu-*", share},
+    {"volcano.sh/gpu-*", share},
+    // Koordinator. It names a vendor's resource as well for some vendors, which is the same device.
+    {"koordinator.sh/gpu", percent},
+    {"koordinator.sh/gpu-core", percent},
+    {"koordinator.sh/gpu-memory-ratio", percent},
+    {"koordinator.sh/gpu-memory", share},
+    {"koordinator.sh/gpu.shared", count},
+    // Clouds' ways to share GPUs.
+    {"aliyun.com/gpu-count", count},
+    {"aliyun.com/gpu-mem", share},
+    {"aliyun.com/gpu-core.*", share},
+    {"aliyun.com/ppu", device},
+    {"tke.cloud.tencent.com/qgpu-core", percent},
+    {"tke.cloud.tencent.com/qgpu-memory", share},
+    {"tencent.com/vcuda-core", percent},
+    {"tencent.com/vcuda-memory", share},
+    {"vke.volcengine.com/mgpu-core", percent},
+    {"vke.volcengine.com/mgpu-memory", share},
+    {"k8s.amazonaws.com/vgpu", part},
+    // AMD: partitions have the names of their modes, and each is a device to ROCm.
+    {"amd.com/gpu", device},
+    {"amd.com/*px_nps*", device},
+    {"amd.com/gpu-memory", share},
+    // Intel: GPUs by driver. Monitors see all devices of a node.
+    {"gpu.intel.com/*_monitoring", none},
+    {"gpu.intel.com/i915", device},
+    {"gpu.intel.com/xe", device},
+    {"gpu.intel.com/millicores", share},
+    {"gpu.intel.com/memory.max", share},
+    {"gpu.intel.com/tiles", share},
+    {"habana.ai/gaudi", device},
+    // AWS: a process drives a core, or all cores of a device.
+    {"aws.amazon.com/neuron", device},
+    {"aws.amazon.com/neurondevice", device},
+    {"aws.amazon.com/neuroncore", device},
+    // Google: PyTorch/XLA and JAX drive the chips of a host from one process.
+    {"google.com/tpu", together},
+    {"cloud-tpus.google.com/*", together},
+    // Huawei: Ascend910, Ascend310P and so on; virtual ones (Ascend910-2c).
+    {"huawei.com/npu", device},
+    {"huawei.com/npu-*", share},
+    {"huawei.com/ascend*-memory", share},
+    {"huawei.com/ascend*-core", share},
+    {"huawei.com/ascend*-*", part},
+    {"huawei.com/ascend*", device},
+    // Cambricon, Hygon, MetaX, Moore Threads, Iluvatar, Enflame, Kunlunxin, Biren; HAMi's names of their
+    // shares.
+    {"cambricon.com/*.vcore", share},
+    {"cambricon.com/*.vmemory", share},
+    {"cambricon.com/*.share", part},
+    {"cambricon.com/*.mim-*", part},
+    {"cambricon.com/mlu*", device},
+    {"cambricon.com/vmlu", device},
+    {"hygon.com/dcu", device},
+    {"hygon.com/dcunum", device},
+    {"hygon.com/dcumem", share},
+    {"hygon.com/dcucores", share},
+    {"hygon.com/dcu-share-*", part},
+    {"metax-tech.com/sgpu", device},
+    {"metax-tech.com/vcore", share},
+    {"metax-tech.com/vmemory", share},
+    {"mthreads.com/vgpu", device},
+    {"mthreads.com/sgpu-*", share},
+    {"iluvatar.ai/vgpu", device},
+    {"iluvatar.ai/*-vgpu", device},
+    {"iluvatar.ai/vcuda-core", share},
+    {"iluvatar.ai/vcuda-memory", share},
+    {"iluvatar.ai/*.vcore", share},
+    {"iluvatar.ai/*.vmem", share},
+    {"enflame.com/gcu", device},
+    {"enflame.com/drs-gcu", device},
+    {"enflame.com/gcu-memory", share},
+    {"enflame.com/gcu-core", share},
+    {"enflame.com/shared-gcu", part},
+    {"enflame.com/vgcu-percentage", share},
+    {"kunlunxin.com/xpu", device},
+    {"kunlunxin.com/vxpu", device},
+    {"kunlunxin.com/vxpu-memory", share},
+    {"birentech.com/*-gpu", part},
+    // The usual name of a device plugin's resource.
+    {"*/gpu", device},
+    // Classes and drivers of devices (DRA). A device of any class that names GPUs is one.
+    {"mig.*", part},
+    {"*gpu*", device},
+    {"gaudi.intel.com", device},
+    {"neuron.aws.com", device},
+    {"npu.huawei.com", device},
+    {"tpu.google.com", together},
+};
+
+// Returns whether a name fits a pattern, in which `*` stands for any text without a slash.
+bool fits(std::string_view name, std::string_view pattern) {
+    std::size_t at = 0, in_pattern = 0;
+    std::size_t star = pattern.npos, from = 0;  // the last `*`, and where the text that it stands for began
+    while (at < name.size()) {
+        const char wanted = in_pattern < pattern.size() ? pattern[in_pattern] : '\0';
+        if (wanted == '*') {
+            star = in_pattern++;
+            from = at;
+        } else if (wanted == name[at]) {
+            ++at;
+            ++in_pattern;
+        } else if (star != pattern.npos && name[from] != '/') {
+            at = ++from;
+            in_pattern = star + 1;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', in_pattern) == pattern.npos;
+}
+
+struct Meaning {
+    std::string_view word;
+    DeviceUnit unit;
+};
+constexpr Meaning meanings[] = {{"device", device}, {"together", together}, {"part", part},
+                                {"count", count},   {"percent", percent},   {"share", share},
+                                {"none", none}};
+
+// Returns whether a word of a name begins like one of a kind of devices, such as "npu" or "vNPU".
+bool names_device(std::string_view word) {
+    constexpr std::string_view kinds[] = {"npu", "tpu", "xpu", "dcu", "hcu",
+                                          "mlu", "gcu", "hpu", "ppu", "lpu"};
+    if (word.starts_with('v') && word.size() > 3) word.remove_prefix(1);
+    return std::any_of(std::begin(kinds), std::end(kinds),
+                       [&](std::string_view kind) { return word.starts_with(kind); });
+}
+
+bool is_gpu(const std::string& name) {
+    return name.find("gpu") != name.npos || name.find("nvidia") != name.npos ||
+           name.starts_with("amd.com/") || name.starts_with("mig.");
+}
+
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+    return a + std::min(b, std::numeric_limits<std::int64_t>::max() - a);
+}
+
+}  // namespace
+
+api::Result<> read_option(std::string_view text, DeviceTable& target) {
+    std::vector<DeviceTable::Row> rows;
+    while (!text.empty()) {
+        const std::string_view row = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), row.size() + 1));
+        const auto equals = std::min(row.find('='), row.size());
+        const auto meaning = std::find_if(
+            std::begin(meanings), std::end(meanings),
+            [&](const Meaning& known) { return known.word == row.substr(std::min(equals + 1, row.size())); });
+        if (equals == 0 || meaning == std::end(meanings)) {
+            std::string words;
+            for (const Meaning& known : meanings) words.append(words.empty() ? "" : ", ").append(known.word);
+            return api::invalid(
+                "", "must be a list of NAME=MEANING, separated by commas; the meanings are " + words);
+        }
+        rows.push_back({api::to_lower(row.substr(0, equals)), meaning->unit});
+    }
+    target = DeviceTable(std::move(rows));
+    return {};
+}
+
+std::string show_option(const DeviceTable& table) {
+    std::string text;
+    for (const DeviceTable::Row& row : table.own()) {
+        const auto meaning = std::find_if(std::begin(meanings), std::end(meanings),
+                                          [&](const Meaning& known) { return known.unit == row.unit; });
+        text.append(text.empty() ? "" : ",").append(row.name).append("=").append(meaning->word);
+    }
+    return text;
+}
+
+std::optional<DeviceUnit> DeviceTable::find(std::string_view name) const {
+    const std::string text = api::to_lower(name);
+    const auto find_in = [&](const auto& rows) -> std::optional<DeviceUnit> {
+        const auto at = std::find_if(std::begin(rows), std::end(rows),
+                                     [&](const auto& row) { return fits(text, row.name); });
+        return at == std::end(rows) ? std::nullopt : std::optional(at->unit);
+    };
+    const auto own = find_in(own_);
+    return own ? own : find_in(known_names);
+}
+
+bool looks_like_device(std::string_view name) {
+    const std::string text = api::to_lower(name);
+    for (const char* kind : {"gpu", "cuda", "accelerator", "ascend", "gaudi", "neuron", "trainium"})
+        if (text.find(kind) != text.npos) return true;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::string_view word = rest.substr(0, rest.find_first_of("./-_"));
+        if (names_device(word)) return true;
+        rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    }
+    return false;
+}
+
+void DeviceSum::add(std::string_view name, DeviceUnit unit, std::int64_t amount) {
+    if (unit == none) return;
+    gpus_ = gpus_ || is_gpu(api::to_lower(name));
+    switch (unit) {
+        case device: devices_ = plus(devices_, amount); break;
+        case together: together_ = plus(together_, amount); break;
+        case count: shared_devices_ = std::max(shared_devices_, amount); break;
+        case percent: shared_devices_ = std::max(shared_devices_, amount / 100 + (amount % 100 > 0)); break;
+        default: has_parts_ = true;
+    }
+}
+
+DeviceCount DeviceSum::total() const {
+    DeviceCount total = {.count = devices_, .together = together_, .gpus = gpus_};
+    if (total.count == 0) total.count = shared_devices_;
+    if (!total.any() && has_parts_) total.count = 1;
+    return total;
+}
+
+DeviceCount devices_of_node(const api::Json& of_container, const api::Json& per_node,
+                            const DeviceTable& table) {
+    const auto merged = merged_resources(of_container, per_node);
+    return merged ? devices_in(*merged, table) : DeviceCount();
+}
+
+}  // namespace runtime

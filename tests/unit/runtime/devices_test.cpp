@@ -1,0 +1,238 @@
+// What names of resources and of device classes mean, for every framework.
+#include "runtime/devices.hpp"
+
+#include "gpu_claims.hpp"
+#include "runtime/plugin.hpp"
+
+using runtime::DeviceTable;
+using runtime::DeviceUnit;
+
+namespace {
+
+DeviceTable table_of(std::string_view rows) {
+    DeviceTable table;
+    REQUIRE(runtime::read_option(rows, table));
+    return table;
+}
+
+// Returns what is built on two nodes: "torch 8, mpi 8, flux 8, xgboost 16, jax 2", and the events.
+std::string built_of(const Json& resources, const Objects& observed = {},
+                     const DeviceTable& table = DeviceTable()) {
+    const runtime::Pipeline pipeline = runtime::make_pipeline({.devices = table});
+    const api::TrainJob job = api::parse_train_job(changed(train_job(), {{"spec.trainer.numNodes", "2"}}));
+    std::string text;
+    for (const char* framework : {"torch", "mpi", "flux", "xgboost", "jax"}) {
+        Json runtime =
+            resources["claims"].is_null() ? runtime_with(framework) : runtime_with_claim(framework);
+        at(runtime, pod)["containers"].items()[0]["resources"] = resources;
+        const auto built = runtime::build({.job = job, .runtime = runtime, .observed = observed}, pipeline);
+        if (!built) return built.error().field + ": " + built.error().message;
+        text += std::string(text.empty() ? "" : ", ") + framework + " ";
+        for (const Json& variable : node_container(built->objects.back().object)["env"].items())
+            for (const char* name : {"PET_NPROC_PER_NODE", "DMLC_NUM_WORKER", "JAX_NUM_PROCESSES"})
+                if (variable["name"] == name) text += variable["value"].as_string();
+        for (const runtime::BuiltObject& each : built->objects) {
+            const std::string hosts(each.object["data"]["hostfile"].as_string());
+            if (!hosts.empty())
+                text += hosts.substr(hosts.rfind('=') + 1, hosts.size() - hosts.rfind('=') - 2);
+            const std::string script(each.object["data"]["entrypoint.sh"].as_string());
+            const auto option = script.find("-g '");
+            if (option != script.npos)
+                text += script.substr(option + 4, script.find('\'', option + 4) - option - 4);
+            if (option == script.npos && !script.empty()) text += "none";
+        }
+        for (const runtime::BuildWarning& notice : built->warnings) text += " (" + notice.reason + ")";
+    }
+    return text;
+}
+
+std::string of(const char* torch, int each) {
+    const std::string count = std::to_string(std::max(each, 1));
+    return std::string("torch ") + torch + ", mpi " + count + ", flux " + (each > 0 ? count : "none") +
+           ", xgboost " + std::to_string(2 * std::max(each, 1)) + ", jax 2";
+}
+
+}  // namespace
+
+TEST_CASE("every framework counts the same devices of the same resources", "[devices]") {
+    struct Case {
+        const char* limits;  // beside eight CPUs
+        const char* torch;   // processes
+        int each;            // devices with a process each
+        int listed;
+    };
+    const Case cases[] = {
+        {"", "8", 0, 0},
+        {"example.com/nic: 2", "8", 0, 0},
+        // NVIDIA
+        {"nvidia.com/gpu: 4", "auto", 4, 4},
+        {"NVIDIA.com/GPU: 4", "auto", 4, 4},
+        {"nvidia.com/gpu.shared: 4", "auto", 1, 1},
+        {"nvidia.com/gpu: 0, nvidia.com/gpu.shared: 2", "auto", 1, 1},
+        {"nvidia.com/mig-1g.5gb: 3", "auto", 1, 1},
+        {"nvidia.com/gpu: 2, nvidia.com/mig-1g.5gb: 3", "auto", 2, 2},
+        {"nvidia.com/pgpu: 2", "auto", 2, 2},
+        // HAMi
+        {"nvidia.com/gpu: 2, nvidia.com/gpumem: 3000, nvidia.com/gpucores: 50", "auto", 2, 2},
+        {"nvidia.com/gpu: 1, nvidia.com/gpumem-percentage: 50", "auto", 1, 1},
+        {"nvidia.com/gpumem: 3000", "auto", 1, 1},
+        {"nvidia.com/gpualloc: 2, nvidia.com/gpucores: 50, nvidia.com/gpumem: 8192", "auto", 2, 2},
+        {"hami.io/vgpu-memory: 8192, hami.io/vgpu-core: 50, nvidia.com/gpu: 2", "auto", 2, 2},
+        {"hami.io/vgpu-memory: 8192, hami.io/vgpu-cores: 50", "auto", 1, 1},
+        // Volcano
+        {"volcano.sh/vgpu-number: 1, volcano.sh/vgpu-cores: 50, volcano.sh/vgpu-memory: 3000", "auto", 1, 1},
+        {"volcano.sh/vgpu-number: 2, volcano.sh/vgpu-memory-percentage: 50", "auto", 2, 2},
+        {"volcano.sh/gpu-memory: 1024", "auto", 1, 1},
+        // Koordinator
+        {"koordinator.sh/gpu: 100", "auto", 1, 1},
+        {"koordinator.sh/gpu: 50", "auto", 1, 1},
+        {"koordinator.sh/gpu: 200", "auto", 2, 2},
+        {"koordinator.sh/gpu-core: 400, koordinator.sh/gpu-memory-ratio: 400", "auto", 4, 4},
+        {"koordinator.sh/gpu-core: 50, koordinator.sh/gpu-memory: 8Gi", "auto", 1, 1},
+        {"koordinator.sh/gpu.shared: 2, koordinator.sh/gpu-core: 100, koordinator.sh/gpu-memory-ratio: 100",
+         "auto", 2, 2},
+        {"koordinator.sh/gpu.shared: 1, koordinator.sh/gpu-core: 10, metax-tech.com/sgpu: 1", "auto", 1, 1},
+        // Clouds
+        {"aliyun.com/gpu-mem: 15", "auto", 1, 1},
+        {"aliyun.com/gpu-mem: 15, aliyun.com/gpu-core.percentage: 30", "auto", 1, 1},
+        {"aliyun.com/gpu-count: 2, aliyun.com/gpu-mem: 15", "auto", 2, 2},
+        {"tke.cloud.tencent.com/qgpu-core: 200", "auto", 2, 2},
+        {"k8s.amazonaws.com/vgpu: 3", "auto", 1, 1},
+        // AMD
+        {"amd.com/gpu: 8", "auto", 8, 8},
+        {"amd.com/cpx_nps4: 8", "auto", 8, 8},
+        {"nvidia.com/gpu: 1, amd.com/gpu: 2", "auto", 3, 3},
+        // Intel
+        {"gpu.intel.com/i915: 2", "auto", 2, 2},
+        {"gpu.intel.com/xe: 1, gpu.intel.com/millicores: 500, gpu.intel.com/memory.max: 8589934592", "auto",
+         1, 1},
+        {"gpu.intel.com/memory.max: 8Gi", "auto", 1, 1},
+        {"gpu.intel.com/i915: 1, gpu.intel.com/tiles: 2", "auto", 1, 1},
+        {"gpu.intel.com/i915_monitoring: 1", "8", 0, 0},
+        {"habana.ai/gaudi: 4", "4", 4, 4},
+        // Others
+        {"aws.amazon.com/neuron: 16", "16", 16, 16},
+        {"aws.amazon.com/neuroncore: 2", "2", 2, 2},
+        {"aws.amazon.com/neurondevice: 4", "4", 4, 4},
+        {"huawei.com/Ascend910: 4", "4", 4, 4},
+        {"huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 1024", "1", 1, 1},
+        {"huawei.com/Ascend910-2c: 1", "1", 1, 1},
+        {"google.com/tpu: 4", "1", 0, 4},
+        {"cambricon.com/mlu: 2", "2", 2, 2},
+        {"cambricon.com/vmlu: 1, cambricon.com/mlu.smlu.vmemory: 20, cambricon.com/mlu.smlu.vcore: 10", "1",
+         1, 1},
+        {"cambricon.com/mlu370.mim-2m.8gb: 2", "1", 1, 1},
+        {"hygon.com/dcu: 2", "2", 2, 2},
+        {"hygon.com/dcunum: 1, hygon.com/dcumem: 2000, hygon.com/dcucores: 60", "1", 1, 1},
+        {"metax-tech.com/gpu: 2", "auto", 2, 2},
+        {"metax-tech.com/sgpu: 1, metax-tech.com/vcore: 60, metax-tech.com/vmemory: 4", "auto", 1, 1},
+        {"mthreads.com/vgpu: 1, mthreads.com/sgpu-core: 8, mthreads.com/sgpu-memory: 32", "auto", 1, 1},
+        {"iluvatar.ai/BI-V150-vgpu: 1, iluvatar.ai/BI-V150.vCore: 50, iluvatar.ai/BI-V150.vMem: 64", "auto",
+         1, 1},
+        {"enflame.com/gcu: 2", "2", 2, 2},
+        {"kunlunxin.com/xpu: 2", "2", 2, 2},
+        {"birentech.com/1-4-gpu: 1", "auto", 1, 1},
+        // The usual name of a device plugin's resource.
+        {"example.com/gpu: 2", "auto", 2, 2},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.limits) {
+            Json resources = tree("{limits: {" + std::string(c.limits) + "}}");
+            resources["limits"]["cpu"] = 8;
+            CHECK(built_of(resources) == of(c.torch, c.each));
+            const auto listed = runtime::devices_of_node(resources, Json(), DeviceTable());
+            CHECK(listed.count + listed.together == c.listed);
+            CHECK(runtime::devices_of_node(Json(), resources, DeviceTable()).count == listed.count);
+        }
+    }
+}
+
+TEST_CASE("a resource in no table is unknown if it looks like a device, and no number is invented",
+          "[devices]") {
+    const auto limits = [](const char* text) {
+        return tree("{limits: {cpu: 96, " + std::string(text) + "}}");
+    };
+    for (const char* unknown : {"acme.com/npu: 4", "acme.com/gpu-mem: 15", "acme.com/Accelerator: 2",
+                                "acme.com/vXPU_cores: 50", "acme.com/ascend: 2"}) {
+        INFO(unknown);
+        CHECK(built_of(limits(unknown)) ==
+              "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
+              "(GPUCountUnknown), jax 2");
+    }
+    for (const char* other : {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1"}) {
+        INFO(other);
+        CHECK(built_of(limits(other)) == of("96", 0));
+    }
+    // Beside one that is known it is a part of that.
+    CHECK(built_of(limits("nvidia.com/gpu: 2, acme.com/gpu-cores: 50")) == of("auto", 2));
+    CHECK(runtime::devices_of_node(limits("acme.com/npu: 4"), Json(), DeviceTable()).why ==
+          "resource \"acme.com/npu\" is in no table of accelerators (--accelerators)");
+}
+
+TEST_CASE("a platform's rows come before those of the table", "[devices]") {
+    const DeviceTable table = table_of(
+        "acme.com/NPU=device,acme.com/npu-*=share,acme.com/pod=together,*/gpu=part,npu.acme.com=device,"
+        "nvidia.com/gpu=none");
+    const auto limits = [](const char* text) {
+        return tree("{limits: {cpu: 96, " + std::string(text) + "}}");
+    };
+    CHECK(built_of(limits("acme.com/npu: 4, acme.com/npu-memory: 15"), {}, table) == of("4", 4));
+    CHECK(built_of(limits("acme.com/npu-memory: 15"), {}, table) == of("1", 1));
+    CHECK(built_of(limits("acme.com/pod: 4"), {}, table) == of("1", 0));
+    CHECK(built_of(limits("amd.com/gpu: 4"), {}, table) == of("auto", 1));
+    CHECK(built_of(limits("nvidia.com/gpu: 4"), {}, table) == of("96", 0));
+    CHECK(built_of(limits("habana.ai/gaudi: 4"), {}, table) == of("4", 4));
+    CHECK(runtime::show_option(table_of("Acme.com/a=device,acme.com/b=percent")) ==
+          "acme.com/a=device,acme.com/b=percent");
+    for (const char* wrong :
+         {"acme.com/npu", "acme.com/npu=", "=device", "acme.com/npu=devices", "a=device,,b=share"}) {
+        INFO(wrong);
+        DeviceTable none;
+        const auto read = runtime::read_option(wrong, none);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().message ==
+              "must be a list of NAME=MEANING, separated by commas; the meanings are device, together, part, "
+              "count, "
+              "percent, share, none");
+    }
+}
+
+TEST_CASE("devices behind claims are those of the table by class, extended resource or driver", "[devices]") {
+    const auto of_class = [](const char* name, const Objects& of_cluster = {}) {
+        Objects observed = of_cluster;
+        observed.push_back(claim_template(
+            ("[{name: a, exactly: {deviceClassName: " + std::string(name) + ", count: 4}}]").c_str()));
+        return built_of(tree("{requests: {cpu: 96}, claims: [{name: gpus}]}"), observed);
+    };
+    const auto by_driver = [&](const char* name, const char* expression) {
+        Json object = device_class(name, "");
+        object["spec"]["selectors"] =
+            Json::array({Json::object({{"cel", Json::object({{"expression", expression}})}})});
+        return of_class(name, {object});
+    };
+    CHECK(of_class("gpu.nvidia.com") == of("auto", 4));
+    CHECK(of_class("mig.nvidia.com") == of("auto", 1));
+    CHECK(of_class("gpu.amd.com") == of("auto", 4));
+    CHECK(of_class("gaudi.intel.com") == of("4", 4));
+    CHECK(of_class("neuron.aws.com") == of("4", 4));
+    CHECK(of_class("tpu.google.com") == of("1", 0));
+    CHECK(of_class("fast", {device_class("fast", "nvidia.com/gpu")}) == of("auto", 4));
+    CHECK(of_class("fast", {device_class("fast", "aws.amazon.com/neuron")}) == of("4", 4));
+    CHECK(of_class("fast", {device_class("fast", "google.com/tpu")}) == of("1", 0));
+    CHECK(by_driver("fast", "device.driver == \"gaudi.intel.com\"") == of("4", 4));
+    CHECK(by_driver("fast", "device.driver=='tpu.google.com' && true") == of("1", 0));
+    CHECK(by_driver("fast", "device.attributes[\"a\"].b && device.driver == 'gpu.nvidia.com'") ==
+          of("auto", 4));
+    CHECK(by_driver("fast", "device.driver != 'gpu.nvidia.com'") == of("96", 0));
+    CHECK(by_driver("fast", "device.driver == other") == of("96", 0));
+    CHECK(by_driver("fast", "device.driver == '") == of("96", 0));
+    CHECK(by_driver("fast", "device.driver") == of("96", 0));
+    CHECK(of_class("nic", {device_class("nic", "")}) == of("96", 0));
+    const char* const unknown =
+        "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 (GPUCountUnknown), jax "
+        "2";
+    CHECK(of_class("npu.acme.com", {device_class("npu.acme.com", "")}) == unknown);
+    CHECK(of_class("fast", {device_class("fast", "acme.com/npu")}) == unknown);
+    CHECK(by_driver("fast", "device.driver == 'npu.acme.com'") == unknown);
+    CHECK(of_class("fast") == unknown);
+}
