@@ -49,8 +49,8 @@ private:
     kube::Manager manager_;
     const std::string pod_namespace_;
     const std::string identity_;
-    const runtime::Pipeline pipeline_ = runtime::make_pipeline(
-        {.status_server = controller::status_server_of(settings_.build, pod_namespace_)});
+    const runtime::Pipeline pipeline_ =
+        runtime::make_pipeline(controller::features_of(settings_.build, pod_namespace_));
     std::unique_ptr<kube::ApiServer> server_;
     std::unique_ptr<kube::LeaderOnly> leader_only_;
     std::unique_ptr<kube::ApiServer> throttled_;

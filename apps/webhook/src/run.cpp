@@ -54,7 +54,7 @@ private:
     kube::Manager manager_;
     admission::ReviewMetrics review_metrics_;
     const runtime::Pipeline pipeline_ =
-        runtime::make_pipeline(admission::features_of(settings_.feature_gates));
+        runtime::make_pipeline(admission::features_of(settings_.feature_gates, settings_.accelerators));
     const admission::AuthPolicy callers_ = auth_policy(settings_);
     const admission::ReviewPolicy policy_ = review_policy(settings_);
     AdmissionCertificate certificate_;

@@ -2,8 +2,8 @@
 
 namespace admission {
 
-runtime::Features features_of(const runtime::FeatureGates& gates) {
-    runtime::Features features;
+runtime::Features features_of(const runtime::FeatureGates& gates, runtime::DeviceTable accelerators) {
+    runtime::Features features = {.devices = std::move(accelerators)};
     if (runtime::Gates(gates).has(runtime::Gate::status)) features.status_server.emplace();
     return features;
 }

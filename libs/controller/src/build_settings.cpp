@@ -33,6 +33,7 @@ void add_options(net::Options& options, BuildSettings& settings) {
         "experimental features: TrainJobStatus=true gives trainers the address for reports, and "
         "TrainJobProgressDeadline=true watches their progress; the webhook's other gates have no "
         "effect here");
+    options.add_list("accelerators", "LIST", settings.accelerators, runtime::accelerators_help);
     options.add(
         "status-url", "URL", settings.status_url,
         "the address for reports of trainers; default: https://signalbox-progress.<the lease's default "
@@ -58,6 +59,10 @@ std::optional<runtime::StatusServer> status_server_of(const BuildSettings& setti
     if (server.ca_secret.ns.empty()) server.ca_secret.ns = ns;
     if (server.ca_secret.name.empty()) server.ca_secret.name = status_ca_secret;
     return server;
+}
+
+runtime::Features features_of(const BuildSettings& settings, const std::string& pod_namespace) {
+    return {.status_server = status_server_of(settings, pod_namespace), .devices = settings.accelerators};
 }
 
 ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace) {

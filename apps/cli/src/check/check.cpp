@@ -169,6 +169,7 @@ void add_options(net::Options& options, CheckSettings& settings) {
     options.shorten("output", 'o');
     options.add_list("feature-gates", "LIST", settings.feature_gates,
                      "as the webhook in the cluster has them");
+    options.add_list("accelerators", "LIST", settings.accelerators, runtime::accelerators_help);
 }
 
 api::Result<Output> check(const CheckSettings& settings) {
@@ -194,7 +195,8 @@ api::Result<Output> check(const CheckSettings& settings) {
     for (const Document* other : input->others)
         output.err += line(other->place(), "note: " + std::string(other->object()["kind"].as_string()) +
                                                " is passed over: no verdict depends on it");
-    const runtime::Pipeline pipeline = runtime::make_pipeline(admission::features_of(settings.feature_gates));
+    const runtime::Pipeline pipeline =
+        runtime::make_pipeline(admission::features_of(settings.feature_gates, settings.accelerators));
     OfflineAdmission admission(server, pipeline, settings.validation,
                                {.gates = runtime::Gates(settings.feature_gates)});
     std::vector<Verdict> verdicts;

@@ -14,6 +14,7 @@ struct CheckSettings {
     FieldValidation validation = FieldValidation::strict;
     Report report = Report::text;
     net::FeatureGates feature_gates = {};  ///< of which only what changes the rules matters
+    runtime::DeviceTable accelerators = {};
 };
 
 /// `settings` must outlive the options.

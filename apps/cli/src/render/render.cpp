@@ -166,8 +166,7 @@ api::Result<Output> render(const RenderSettings& settings) {
     const bool compares = !settings.other_version.empty();
     if (compares && settings.format == Format::json)
         return api::invalid("", "--diff compares YAML: leave out --output");
-    const auto pipeline =
-        runtime::make_pipeline({.status_server = controller::status_server_of(settings.build, "")});
+    const auto pipeline = runtime::make_pipeline(controller::features_of(settings.build, ""));
     const auto documents = offline::read_input(settings.input);
     if (!documents) return documents.error();
     const auto input = offline::load_input(*documents, settings.input.ns, runtime::owned_kinds(pipeline));

@@ -99,6 +99,8 @@ void add_options(net::Options& options, Settings& settings) {
         "feature-gates", "LIST", settings.feature_gates,
         "experimental features, such as TrainJobRunPolicy=true; the error for an unknown name lists all. "
         "TrainJobStatus must be as in the reconciler");
+    options.add_list("accelerators", "LIST", settings.accelerators,
+                     std::string(runtime::accelerators_help) + "; as in the reconciler");
     add_progress_options(options, settings.services, settings.progress);
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");

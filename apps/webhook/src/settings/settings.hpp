@@ -44,6 +44,7 @@ struct Settings {
     std::chrono::milliseconds shutdown_delay{5'000};
     std::string lossy_clients = "system:serviceaccount:kueue-system:kueue-controller-manager";
     net::FeatureGates feature_gates = {};
+    runtime::DeviceTable accelerators = {};
     net::LogLevel log_level = net::LogLevel::info;
     net::LogFormat log_format = net::LogFormat::json;
 };

@@ -17,6 +17,7 @@ inline constexpr const char* default_namespace = "kubeflow-system";
 /// Options that change the objects of TrainJobs.
 struct BuildSettings {
     net::FeatureGates feature_gates = {};
+    runtime::DeviceTable accelerators = {};
     std::string status_url = {};  ///< empty, as the next: see status_server_of()
     api::ObjectKey status_ca_secret = {};
 };
@@ -31,6 +32,9 @@ api::Result<> check(const BuildSettings& settings);
 /// is empty outside of a Pod.
 std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,
                                                       const std::string& pod_namespace);
+
+/// Returns what the pipeline of these settings has. `pod_namespace` as above.
+runtime::Features features_of(const BuildSettings& settings, const std::string& pod_namespace);
 
 /// Returns what the gates TrainJobStatus and TrainJobProgressDeadline turn on. The Lease of the server is in
 /// the namespace of its Secret. `pod_namespace` as above.
