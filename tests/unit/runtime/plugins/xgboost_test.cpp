@@ -16,6 +16,8 @@ TEST_CASE("XGBoost finds its tracker, in variables that follow the user's", "[ru
          "DMLC_TRACKER_URI=job-node-0-0.job DMLC_TRACKER_PORT=29500 DMLC_TASK_ID=<field> DMLC_NUM_WORKER=1"},
         {"{numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}",
          "DMLC_TRACKER_URI=job-node-0-0.job DMLC_TRACKER_PORT=29500 DMLC_TASK_ID=<field> DMLC_NUM_WORKER=8"},
+        {"{numNodes: 2, numProcPerNode: 3, resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}",
+         "DMLC_TRACKER_URI=job-node-0-0.job DMLC_TRACKER_PORT=29500 DMLC_TASK_ID=<field> DMLC_NUM_WORKER=6"},
         {"{numNodes: 0}",
          "DMLC_TRACKER_URI=job-node-0-0.job DMLC_TRACKER_PORT=29500 DMLC_TASK_ID=<field> DMLC_NUM_WORKER=0"},
     };

@@ -2,8 +2,10 @@
 #include <limits>
 
 #include "api/names.hpp"
+#include "build/trainer_errors.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -20,12 +22,20 @@ constexpr api::RuleId admission_rules[] = {api::RuleId("xgboost_reserved_env")};
 constexpr Policy xgboost_policy = {
     .group = ml_policy_group, .member = "xgboost", .needs_host_names = true, .counts_devices = true};
 
-// Sets the tracker's address and the number of workers of every XGBoost worker: one per GPU, or one per node.
+// Returns the workers of a node: as many as the TrainJob says, else one per device, else one.
+std::int64_t workers_per_node(const Info& info) {
+    return std::max<std::int64_t>(1, info.trainer["numProcPerNode"].int_or(info.devices.count));
+}
+
+// Sets the tracker's address and the number of workers of every XGBoost worker.
 class XgBoost final : public Plugin {
 public:
     std::string_view name() const override { return "xgboost"; }
     const Policy* policy() const override { return &xgboost_policy; }
     std::span<const api::RuleId> rules() const override { return admission_rules; }
+    bool takes_processes(const Json&, const Json& job) const override {
+        return takes_program(job) && find_named(pod_spec_of(job)["containers"], api::node_container);
+    }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
         const auto& env = review.job.spec["trainer"]["env"].items();
@@ -44,12 +54,12 @@ public:
         if (!pods) return {};
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
-        info.note_unknown_devices();
-        const std::int64_t per_node = std::max<std::int64_t>(1, info.devices.count);
+        if (info.trainer["numProcPerNode"].is_null()) info.note_unknown_devices();
+        const std::int64_t per_node = workers_per_node(info);
         const std::int64_t nodes = std::max<std::int64_t>(0, pods->count);
         if (nodes > most_workers / per_node)
             return api::invalid("spec.trainer.numNodes",
-                                "nodes times GPUs makes more than 2^31 XGBoost workers");
+                                "nodes times workers of a node makes more than 2^31 XGBoost workers");
         upsert_env(*node, env_value("DMLC_TRACKER_URI", info.first_endpoint()));
         upsert_env(*node, env_value("DMLC_TRACKER_PORT", std::to_string(tracker_port)));
         upsert_env(*node, env_rank("DMLC_TASK_ID"));
