@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <span>
 
 #include "api/names.hpp"
 #include "build/taken_fields.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -12,24 +14,36 @@ using api::Json;
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("dataset_initializer"),
                                            api::RuleId("model_initializer")};
+constexpr api::RuleId admission_warnings[] = {api::RuleId("storage_uri")};
 
 struct Step {
-    std::string_view ancestor;  // also the name of its container
+    std::string_view ancestor;  // also the name of its container, and of Kubeflow's image for it
     std::string_view member;    // of spec.initializer
     api::RuleId rule;
+    std::span<const std::string_view> schemes;  // that Kubeflow's image knows
 };
 
-constexpr Step steps[] = {{api::ancestor_dataset_initializer, "dataset", admission_rules[0]},
-                          {api::ancestor_model_initializer, "model", admission_rules[1]}};
+// The initializers of Kubeflow Trainer 2.3.
+constexpr std::string_view dataset_schemes[] = {"hf", "s3", "cache"};
+constexpr std::string_view model_schemes[] = {"hf", "s3"};
+
+constexpr Step steps[] = {{api::ancestor_dataset_initializer, "dataset", admission_rules[0], dataset_schemes},
+                          {api::ancestor_model_initializer, "model", admission_rules[1], model_schemes}};
+
+constexpr std::string_view uri_variable = "STORAGE_URI";
 
 // The API server's limit for one object. (etcd accepts requests of 1.5 MiB.)
 constexpr std::size_t most_bytes = 1'500'000;
 
 void configure(Json& container, const Json& initializer) {
-    // An empty URI is sent too: it overrides the runtime's.
-    if (const Json& uri = initializer["storageUri"]; uri.is_string())
-        upsert_env(container, env_value("STORAGE_URI", std::string(uri.as_string())));
+    // An empty URI is sent too: it overrides the runtime's, but no variable of the TrainJob.
+    const Json& uri = initializer["storageUri"];
+    const auto set_uri = [&] {
+        upsert_env(container, env_value(uri_variable, std::string(uri.as_string())));
+    };
+    if (uri.is_string()) set_uri();
     upsert_all_env(container, initializer["env"]);
+    if (!uri.empty()) set_uri();
     // The CRD's default is an empty name.
     if (const Json& secret = initializer["secretRef"]; !secret["name"].as_string().empty())
         container["envFrom"].push_back(Json::object({{"secretRef", secret}}));
@@ -67,6 +81,24 @@ bool is_dropped(std::string_view member, const ValidationInputs& review) {
                        [&](const TakenField* field) { return field->path.starts_with(prefix); });
 }
 
+// Returns whether an image is Kubeflow's for this step, from whatever registry.
+bool is_kubeflows(std::string_view image, std::string_view name) {
+    image.remove_prefix(image.rfind('/') + 1);
+    return image.substr(0, image.find_first_of(":@")) == name;
+}
+
+void warn_of_scheme(const Step& step, const Json& container, std::string_view uri, api::Warnings& warnings) {
+    const std::string_view scheme = uri.substr(0, uri.find("://"));
+    if (uri.empty() || !is_kubeflows(container["image"].as_string(), step.ancestor)) return;
+    if (std::find(step.schemes.begin(), step.schemes.end(), scheme) != step.schemes.end()) return;
+    std::string known;
+    for (const std::string_view each : step.schemes)
+        known.append(known.empty() ? "" : ", ").append(each) += "://";
+    warnings.push_back("spec.initializer." + std::string(step.member) +
+                       ".storageUri: the initializer knows " + known + " and not " + shortened(scheme) +
+                       "://");
+}
+
 // Writes `spec.initializer` (URIs, environment and credentials) into the jobs with its label. Runs after the
 // frameworks, so that the user's settings take precedence.
 class Initializers final : public Plugin {
@@ -77,7 +109,7 @@ public:
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
         if (review.merged_spec.is_null()) return;
-        for (const auto& [ancestor, member, rule] : steps) {
+        for (const auto& [ancestor, member, rule, schemes] : steps) {
             if (!review.job.spec["initializer"][member].is_object()) continue;
             std::string missing = missing_for(ancestor, review.merged_spec);
             if (missing.empty() && review.is_new && is_dropped(member, review))
@@ -94,8 +126,23 @@ public:
         }
     }
 
+    std::span<const api::RuleId> warning_rules() const override { return admission_warnings; }
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
+        for (const Step& step : steps) {
+            const Json& initializer = review.job.spec["initializer"][step.member];
+            const auto uri = initializer["storageUri"].as_string();
+            if (!uri.empty() && find_named(initializer["env"], uri_variable))
+                warnings.push_back("spec.initializer." + std::string(step.member) +
+                                   ".env: " + std::string(uri_variable) + " has no effect beside storageUri");
+            for (const Json& job : review.merged_spec["replicatedJobs"].items())
+                if (ancestor_of(job) == step.ancestor)
+                    if (const Json* container = find_named(pod_spec_of(job)["containers"], step.ancestor))
+                        warn_of_scheme(step, *container, uri, warnings);
+        }
+    }
+
     api::Result<> enforce_pod_spec(const Inputs&, Info& info) const override {
-        for (const auto& [ancestor, member, rule] : steps) {
+        for (const auto& [ancestor, member, rule, schemes] : steps) {
             const Json& initializer = info.job.spec["initializer"][member];
             if (!initializer.is_object()) continue;
             const auto copies = static_cast<std::size_t>(
