@@ -38,6 +38,8 @@ public:
     std::optional<std::int64_t> least_pods(const PodSet& pods) const;
     /// Returns whether `spec.trainer.numProcPerNode` has an effect on a job.
     bool takes_processes(const api::Json& replicated_job) const;
+    /// Returns whether a plugin adds an init container of that name to the job's Pods.
+    bool adds_container(std::string_view job, std::string_view name) const;
     bool counts_devices() const;
     bool places_env() const;
 

@@ -36,7 +36,9 @@ struct Policy {
     /// A kind of which build() makes one object under the TrainJob's name. It is watched, as metadata, in
     /// clusters that serve it. nullptr: none.
     const api::Resource* owned_kind = nullptr;
-    std::string_view added_container = {};  ///< a name of containers that the plugin adds to Pods
+    std::string_view added_container =
+        {};                            ///< an init container that the plugin adds, which patches may name
+    std::string_view added_to = {};    ///< the job whose Pods get it
     std::string_view scaled_job = {};  ///< the job of `spec.trainer.numNodes`; empty: the one that trains
 };
 

@@ -79,6 +79,13 @@ bool ActivePlugins::takes_processes(const Json& job) const {
     });
 }
 
+bool ActivePlugins::adds_container(std::string_view job, std::string_view name) const {
+    return std::any_of(begin(), end(), [&](const Plugin* plugin) {
+        const Policy* policy = plugin->policy();
+        return policy && !name.empty() && policy->added_container == name && policy->added_to == job;
+    });
+}
+
 bool ActivePlugins::counts_devices() const { return any_policy(plugins_, &Policy::counts_devices); }
 bool ActivePlugins::places_env() const { return any_policy(plugins_, &Policy::places_env); }
 

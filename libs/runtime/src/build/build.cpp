@@ -33,7 +33,7 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
     const Json& trainer = inputs.job.spec["trainer"];
     for (const api::FieldErrors& errors :
          {validate_template(inputs.runtime, plugins),
-          check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build),
+          check_patches(inputs.runtime, inputs.job.spec, plugins, PatchCheck::build),
           number_errors_of_trainer(trainer), number_errors_of_runtime(inputs.runtime, plugins, trainer),
           image_errors(inputs.runtime, inputs.job), unusable_resources(inputs.runtime, inputs.job, plugins),
           limit_errors(inputs.runtime, inputs.job, plugins),

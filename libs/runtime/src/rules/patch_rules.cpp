@@ -21,7 +21,7 @@ bool is_path(std::string_view text) {
 }
 
 void patches_name_what_exists(const ValidationContext& review, FieldErrors& errors) {
-    errors.append(check_patches(review.runtime, review.job.spec, PatchCheck::admission));
+    errors.append(check_patches(review.runtime, review.job.spec, review.plugins, PatchCheck::admission));
 }
 
 void managers_are_paths(const ValidationContext& review, FieldErrors& errors) {

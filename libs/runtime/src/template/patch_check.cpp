@@ -2,6 +2,7 @@
 
 #include "api/names.hpp"
 #include "merge/place.hpp"
+#include "runtime/active_plugins.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -15,6 +16,7 @@ using merge::Place;
 
 struct Check {
     PatchCheck purpose;
+    const ActivePlugins& plugins;
     FieldErrors& errors;
     api::NamedItems of_runtime = {};
 
@@ -69,15 +71,16 @@ std::string there_are(const Json& list) {
     return "there are " + names + (items.size() > enough ? " and others" : "");
 }
 
-// `base` is the runtime's Pod spec; nullptr if there is none, which is an error of its own.
-void check_containers(Check& check, const Json& pod_spec, const Json* base, std::string_view list,
-                      const Place& outer) {
+// `base` is the runtime's Pod spec; nullptr if there is none, which is an error of its own. `job` has it.
+void check_containers(Check& check, std::string_view job, const Json& pod_spec, const Json* base,
+                      std::string_view list, const Place& outer) {
     const Place list_place = {.outer = &outer, .member = list};
     const auto& containers = pod_spec[list].items();
     for (std::size_t i = 0; i < containers.size(); ++i) {
         const Place place = {.outer = &list_place, .index = i};
         const std::string_view name = containers[i]["name"].as_string();
-        if (base && !check.of_runtime.find((*base)[list], name))
+        const bool is_added = list == "initContainers" && check.plugins.adds_container(job, name);
+        if (base && !is_added && !check.of_runtime.find((*base)[list], name))
             check.refuse({.outer = &place, .member = "name"}, containers[i]["name"],
                          "the runtime's job has no such entry in its " + std::string(list) + ": " +
                              there_are((*base)[list]));
@@ -107,16 +110,18 @@ void check_jobs(Check& check, const Json& patched_spec, const Json& base_spec, c
         const Place pod_spec_place = {.outer = &pod_place, .member = "spec"};
         const Json& pod_spec = job_template["spec"]["template"]["spec"];
         const Json* base_pod_spec = base ? &(*base)["template"]["spec"]["template"]["spec"] : nullptr;
-        check_containers(check, pod_spec, base_pod_spec, "initContainers", pod_spec_place);
-        check_containers(check, pod_spec, base_pod_spec, "containers", pod_spec_place);
+        const std::string_view name = jobs[i]["name"].as_string();
+        check_containers(check, name, pod_spec, base_pod_spec, "initContainers", pod_spec_place);
+        check_containers(check, name, pod_spec, base_pod_spec, "containers", pod_spec_place);
     }
 }
 
 }  // namespace
 
-FieldErrors check_patches(const Json& runtime, const Json& train_job_spec, PatchCheck purpose) {
+FieldErrors check_patches(const Json& runtime, const Json& train_job_spec, const ActivePlugins& plugins,
+                          PatchCheck purpose) {
     FieldErrors errors;
-    Check check{purpose, errors};
+    Check check{purpose, plugins, errors};
     const Place root;
     const Place spec = {.outer = &root, .member = "spec"};
     const Place list = {.outer = &spec, .member = "runtimePatches"};

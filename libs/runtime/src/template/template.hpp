@@ -4,6 +4,8 @@
 
 namespace runtime {
 
+class ActivePlugins;
+
 /// The labels, annotations and spec of the future JobSet: the runtime's template with the TrainJob's patches.
 struct Template {
     api::Json labels = {};
@@ -23,8 +25,10 @@ enum class PatchCheck {
 };
 
 /// Adds errors for `spec.runtimePatches` of a TrainJob, given a runtime's template (shapes checked): names of
-/// jobs and containers that the runtime lacks, and keys with a meaning to this controller; at admission also
-/// keys that look like directives of a merge, and env of containers for which the TrainJob has other fields.
-api::FieldErrors check_patches(const api::Json& runtime, const api::Json& train_job_spec, PatchCheck purpose);
+/// jobs and containers that the runtime lacks and no plugin adds, and keys with a meaning to this controller;
+/// at admission also keys that look like directives of a merge, and env of containers for which the TrainJob
+/// has other fields.
+api::FieldErrors check_patches(const api::Json& runtime, const api::Json& train_job_spec,
+                               const ActivePlugins& plugins, PatchCheck purpose);
 
 }  // namespace runtime

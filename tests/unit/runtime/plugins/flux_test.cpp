@@ -302,3 +302,69 @@ TEST_CASE("a job that Flux could not run is refused, by admission and by the bui
         }
     }
 }
+
+TEST_CASE("what Flux adds to a Pod satisfies what the container beside it does", "[flux]") {
+    const auto installer = [](const char* settings, const char* per_node = "null") {
+        const std::string node = "{name: node, image: i, " + std::string(settings) + "}";
+        const FluxObjects built =
+            build_flux({{"spec.trainer.resourcesPerNode", per_node}}, {{container, node.c_str()}}).value();
+        const Json& added = built.installer();
+        CHECK(added["name"] == "flux-installer");
+        return to_json(added["securityContext"]) + " " + to_json(added["resources"]);
+    };
+    CHECK(installer("env: []") == "null null");
+    // As Pod Security "restricted" demands.
+    CHECK(
+        installer(
+            "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, runAsNonRoot: "
+            "true, seccompProfile: {type: RuntimeDefault}}") ==
+        R"({"runAsNonRoot":true,"allowPrivilegeEscalation":false,"seccompProfile":{"type":"RuntimeDefault"},)"
+        R"("capabilities":{"drop":["ALL"]}} null)");
+    // What the program may do beyond others, the installer does not need.
+    CHECK(installer("securityContext: {privileged: true, capabilities: {add: [SYS_ADMIN]}, runAsUser: 0}") ==
+          R"({"runAsUser":0,"allowPrivilegeEscalation":false} null)");
+    // As a quota of CPU and memory demands, and not a device twice.
+    CHECK(installer("resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}, requests: {cpu: 1}}") ==
+          R"(null {"limits":{"cpu":1,"memory":"1Gi"},"requests":{"cpu":1}})");
+    CHECK(installer("resources: {limits: {cpu: 1}}", "{limits: {cpu: 2}}") == R"(null {"limits":{"cpu":2}})");
+}
+
+TEST_CASE("patches may set what the init container of Flux lacks", "[flux]") {
+    const char* const patch =
+        "[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: "
+        "{spec: "
+        "{template: {spec: {initContainers: [{name: flux-installer, env: [{name: A, value: a}], "
+        "securityContext: "
+        "{runAsUser: 7}}]}}}}}]}}}}]";
+    const char* const node = "{name: node, image: i, securityContext: {runAsUser: 5, runAsGroup: 6}}";
+    const FluxObjects built = build_flux({{"spec.runtimePatches", patch}}, {{container, node}}).value();
+    const Json& added = built.pod()["initContainers"];
+    REQUIRE(added.items().size() == 1);
+    CHECK(added[std::size_t{0}]["securityContext"] ==
+          tree("{runAsUser: 7, runAsGroup: 6, allowPrivilegeEscalation: false}"));
+    CHECK(env_text(added[std::size_t{0}]) == "A=a");
+    CHECK(added[std::size_t{0}]["command"] == tree("[/bin/bash, /etc/flux-config/init.sh]"));
+    CHECK(added[std::size_t{0}]["volumeMounts"].items().size() == 2);
+    const Json job = changed(train_job(), {{"spec.runtimePatches", patch}});
+    CHECK(refusals(job, runtime_with("flux")).empty());
+    CHECK(refusals(job, runtime_with("torch")).find("has no such entry in its initContainers") !=
+          std::string::npos);
+}
+
+TEST_CASE("the user of a container can read Flux' certificate", "[flux]") {
+    const auto mode = [](const char* of_pod, const char* of_container) {
+        const std::string node = "{name: node, image: i, securityContext: " + std::string(of_container) + "}";
+        const std::string pod = std::string(std::string_view(container).substr(
+                                    0, std::string_view(container).rfind(".containers"))) +
+                                ".securityContext";
+        const FluxObjects built = build_flux({}, {{container, node.c_str()}, {pod.c_str(), of_pod}}).value();
+        for (const Json& volume : built.pod()["volumes"].items())
+            if (volume["name"] == "flux-curve") return volume["secret"]["defaultMode"].int_or(0);
+        return std::int64_t{0};
+    };
+    CHECK(mode("{}", "{}") == 0400);
+    CHECK(mode("{fsGroup: 1000, runAsUser: 1000}", "{}") == 0400);
+    CHECK(mode("{runAsUser: 1000}", "{}") == 0444);
+    CHECK(mode("{runAsUser: 1000}", "{runAsUser: 0}") == 0400);
+    CHECK(mode("{}", "{runAsNonRoot: true}") == 0444);
+}

@@ -28,6 +28,8 @@ spec:
 )");
 }
 
+const char* const node_security =
+    "spec.template.spec.replicatedJobs[0].template.spec.template.spec.securityContext";
 const char* const node_resources =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].resources";
 
@@ -251,6 +253,17 @@ TEST_CASE("keys and hosts are mounted where they are needed, and OpenSSH takes t
     const Outcome elsewhere = build({}, {{"spec.mlPolicy.mpi.sshAuthMountPath", "/home/mpi/.ssh"}});
     CHECK(elsewhere.pod(0)["containers"][0]["volumeMounts"] ==
           tree("[{name: mpi-ssh-auth, mountPath: /home/mpi/.ssh}]"));
+}
+
+TEST_CASE("the user of an MPI container can read the key", "[mpi]") {
+    const auto mode = [](const char* security_context) {
+        const Outcome built = build({}, {{node_security, security_context}});
+        return built.pod(0)["volumes"][0]["secret"]["items"][0]["mode"].int_or(0);
+    };
+    CHECK(mode("{runAsUser: 0}") == 0600);
+    CHECK(mode("{runAsUser: 1000, fsGroup: 1000}") == 0600);
+    CHECK(mode("{runAsUser: 1000}") == 0444);
+    CHECK(mode("{runAsNonRoot: true}") == 0444);
 }
 
 // A kubelet that still mounts the Secret of a former job of that name would hand an immutable one on for

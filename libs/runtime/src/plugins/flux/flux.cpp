@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
@@ -8,7 +9,9 @@
 #include "plugins/flux/flux_settings.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
+#include "template/added.hpp"
 #include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -41,9 +44,10 @@ Json empty_dir(std::string_view name, Json source) {
     return Json::object({{"name", name}, {"emptyDir", std::move(source)}});
 }
 
-void add_volumes(const api::TrainJob& job, Json& pod_spec) {
+void add_volumes(const api::TrainJob& job, Json& pod_spec, const Json& node) {
+    const std::int64_t mode = readable_mode(pod_spec, node, 0400);
     const Json scripts = Json::object({{"name", scripts_name(job)}, {"defaultMode", 0755}});
-    const Json certificate = Json::object({{"secretName", secret_name(job)}, {"defaultMode", 0400}});
+    const Json certificate = Json::object({{"secretName", secret_name(job)}, {"defaultMode", mode}});
     upsert_volume(pod_spec, empty_dir(software_volume, Json::object()));
     upsert_volume(pod_spec, empty_dir(install_volume, Json::object()));
     upsert_volume(pod_spec, Json::object({{"name", scripts_volume}, {"configMap", scripts}}));
@@ -59,12 +63,18 @@ void add_mounts(Json& node) {
     upsert_mount(node, mount(memory_volume, "/dev/shm"));
 }
 
-Json installer(const std::string& image) {
-    Json container = Json::object({{"name", flux_installer}, {"image", image}});
+// Completes the init container, of which a patch of the TrainJob may have parts.
+void complete_installer(Json& container, const std::string& image, const Json& node) {
+    container["image"] = image;
     container["command"] = Json::array({"/bin/bash", "/etc/flux-config/init.sh"});
     upsert_mount(container, mount(install_volume, install_folder));
     upsert_mount(container, read_only(mount(scripts_volume, scripts_folder)));
-    return container;
+    const Json restrictions = restrictions_of(node);
+    for (const auto& [member, value] : restrictions.members())
+        if (std::as_const(container)["securityContext"][member].is_null())
+            container["securityContext"][member] = value;
+    if (Json resources = compute_resources_of(node); !resources.is_null())
+        container["resources"] = std::move(resources);
 }
 
 void append(Json& list, const Json& items) {
@@ -85,6 +95,11 @@ api::Error reserved_name() {
     return api::invalid("spec.runtimeRef",
                         "the init container name \"" + std::string(flux_installer) +
                             "\" is reserved: the runtime's job \"node\" must not have one");
+}
+
+bool has_own_installer(const Json& runtime) {
+    const Json* job = find_named(jobs_of(runtime), flux_job);
+    return job && find_named(pod_spec_of(*job)["initContainers"], flux_installer);
 }
 
 // Returns the error of a runtime without the only job in which Flux runs.
@@ -119,7 +134,8 @@ constexpr Policy flux_policy = {.group = ml_policy_group,
                                 .numbers = numbers,
                                 .needs_host_names = true,
                                 .counts_devices = true,
-                                .added_container = flux_installer};
+                                .added_container = flux_installer,
+                                .added_to = flux_job};
 
 // A Flux instance across the nodes. Its brokers trust each other by a key that is made for this TrainJob
 // alone.
@@ -157,7 +173,7 @@ public:
         const Json& pod_spec =
             review.merged_spec["replicatedJobs"][pods->index]["template"]["spec"]["template"]["spec"];
         if (!find_named(pod_spec["containers"], api::node_container)) refuse(no_node());
-        if (find_named(pod_spec["initContainers"], flux_installer)) refuse(reserved_name());
+        if (has_own_installer(review.runtime)) refuse(reserved_name());
         const auto resources = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
         if (!resources) {
             errors.push_back(
@@ -175,15 +191,18 @@ public:
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         const PodSet* pods = info.pod_set(flux_job);
         if (!pods || !info.container(*pods, api::node_container)) return no_node();
-        if (info.init_container(*pods, flux_installer)) return reserved_name();
+        if (has_own_installer(inputs.runtime)) return reserved_name();
         info.note_unknown_devices();
         FieldErrors errors;
         const FluxSettings settings = settings_of(inputs, info, errors);
         if (!errors.empty()) return to_error(errors.front());
 
         Json& pod_spec = info.pod_spec(*pods);
-        add_volumes(info.job, pod_spec);
-        pod_spec["initContainers"].push_back(installer(settings.view_image));
+        add_volumes(info.job, pod_spec, *info.container(*pods, api::node_container));
+        if (!info.init_container(*pods, flux_installer))
+            pod_spec["initContainers"].push_back(Json::object({{"name", flux_installer}}));
+        complete_installer(*info.init_container(*pods, flux_installer), settings.view_image,
+                           *info.container(*pods, api::node_container));
         Json& node = *info.container(*pods, api::node_container);  // after the Pod has its volumes
         add_mounts(node);
         Json command = wrapped_command(info, *pods, node);

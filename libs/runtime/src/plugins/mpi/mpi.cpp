@@ -7,6 +7,7 @@
 #include "build/failure_rules.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime/rule.hpp"
+#include "template/added.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -103,10 +104,8 @@ Json key_file(std::string_view key, std::string_view path, std::int64_t mode) {
     return Json::object({{"key", key}, {"path", path}, {"mode", mode}});
 }
 
-Json keys_volume(const api::TrainJob& job) {
-    // OpenSSH refuses a private key that others than its owner can read. In a Pod with an fsGroup, the
-    // kubelet adds the permissions of the group.
-    const Json files = Json::array({key_file("ssh-privatekey", "id_rsa", 0600),
+Json keys_volume(const api::TrainJob& job, std::int64_t private_mode) {
+    const Json files = Json::array({key_file("ssh-privatekey", "id_rsa", private_mode),
                                     key_file("ssh-publickey", "id_rsa.pub", 0644),
                                     key_file("ssh-publickey", "authorized_keys", 0644)});
     Json secret = Json::object({{"secretName", secret_name(job)}, {"defaultMode", 0400}, {"items", files}});
@@ -124,7 +123,13 @@ Json mount(std::string_view volume, std::string_view path) {
 }
 
 void give_keys(Info& info, const PodSet& pods) {
-    upsert_volume(info.pod_spec(pods), keys_volume(info.job));
+    static const Json nothing;
+    const Json* const container = info.container(pods, api::node_container);
+    Json& pod_spec = info.pod_spec(pods);
+    // OpenSSH refuses a private key of its user's that others can read. Root owns the files: only for root
+    // that matters, and any other user has to be able to read them.
+    upsert_volume(pod_spec,
+                  keys_volume(info.job, readable_mode(pod_spec, container ? *container : nothing, 0600)));
     const std::string_view folder = info.ml_policy["mpi"]["sshAuthMountPath"].as_string();
     if (Json* node = info.container(pods, api::node_container))
         upsert_mount(*node, mount(key_volume, folder.empty() ? default_key_folder : folder));

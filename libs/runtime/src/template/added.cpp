@@ -1,0 +1,41 @@
+#include "template/added.hpp"
+
+namespace runtime {
+
+using api::Json;
+
+Json restrictions_of(const Json& container) {
+    const Json& own = container["securityContext"];
+    if (own.empty()) return {};
+    Json taken = Json::object();
+    for (const char* member :
+         {"runAsUser", "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation",
+          "seccompProfile", "seLinuxOptions", "appArmorProfile"})
+        if (!own[member].is_null()) taken[member] = own[member];
+    if (const Json& drop = own["capabilities"]["drop"]; !drop.empty()) taken["capabilities"]["drop"] = drop;
+    if (own["allowPrivilegeEscalation"].is_null()) taken["allowPrivilegeEscalation"] = false;
+    return taken;
+}
+
+Json compute_resources_of(const Json& container) {
+    Json taken;
+    for (const char* list : {"limits", "requests"})
+        for (const char* name : {"cpu", "memory", "ephemeral-storage"})
+            if (const Json& quantity = container["resources"][list][name]; !quantity.is_null())
+                taken[list][name] = quantity;
+    return taken;
+}
+
+std::int64_t readable_mode(const Json& pod_spec, const Json& container, std::int64_t mode) {
+    const Json& of_pod = pod_spec["securityContext"];
+    if (!of_pod["fsGroup"].is_null()) return mode;
+    const auto setting = [&](const char* member) -> const Json& {
+        const Json& own = container["securityContext"][member];
+        return own.is_null() ? of_pod[member] : own;
+    };
+    const Json& user = setting("runAsUser");
+    const bool is_root = user.is_null() ? !setting("runAsNonRoot").bool_or(false) : user == Json(0);
+    return is_root ? mode : 0444;
+}
+
+}  // namespace runtime
