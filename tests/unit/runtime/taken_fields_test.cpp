@@ -71,6 +71,7 @@ std::string job_text(const std::string& name, const std::string& step, const std
 struct RuntimeCase {
     std::string name = {};
     Json runtime = {};
+    Json job = {};
 };
 
 // Each framework, with each of the jobs that may be there or lack a label or its container.
@@ -79,13 +80,18 @@ std::vector<RuntimeCase> runtimes() {
         {"no policy", "null"},
         {"plain", "{}"},
         {"torch", "{torch: {}}"},
+        {"torch by CPUs", "{torch: {numProcPerNode: cpu}}"},
+        {"elastic torch", "{torch: {elasticPolicy: {minNodes: 1, maxNodes: 4}}}"},
+        {"torchtune", "{torch: {}}"},
         {"torch with targets",
          "{torch: {envInjection: {targets: [{jobName: beside, containerNames: [c]}]}}}"},
         {"jax", "{jax: {}}"},
         {"xgboost", "{xgboost: {}}"},
         {"mpi", "{mpi: {}}"},
         {"mpi on the launcher", "{mpi: {runLauncherAsNode: true}}"},
-        {"flux", "{flux: {}}"}};
+        {"mpi with slots", "{mpi: {numProcPerNode: 2}}"},
+        {"flux", "{flux: {}}"},
+        {"flux with processes", "{flux: {numProcPerNode: 2}}"}};
     const std::pair<const char*, std::vector<std::string>> lists[] = {
         {"one that trains", {job_text("node", "trainer", "node")}},
         {"one that trains under another name", {job_text("other", "trainer", "node")}},
@@ -114,13 +120,18 @@ std::vector<RuntimeCase> runtimes() {
             for (const std::string& job : jobs) built.push_back(tree(job));
             if (std::string_view(policy) == "torch with targets")
                 built.push_back(tree(job_text("beside", "", "c")));
-            all.push_back({std::string(policy) + ", " + list, std::move(runtime)});
+            Json job = train_job();
+            if (std::string_view(policy) == "torchtune") {
+                if (jobs.front().find("name: node, template: {metadata: {labels") == std::string::npos)
+                    continue;
+                at(job, "spec.trainer.command") = tree("[tune, run]");
+            }
+            all.push_back({std::string(policy) + ", " + list, std::move(runtime), std::move(job)});
         }
     return all;
 }
 
-Json job_with(const std::string& field, const char* value) {
-    Json job = train_job();
+Json with_field(Json job, const std::string& field, const char* value) {
     at(job, "spec." + field) = tree(value);
     return job;
 }
@@ -178,12 +189,12 @@ TEST_CASE("admission and the build speak of exactly those fields that change not
           "[taken]") {
     std::size_t taken = 0, ignored = 0;
     for (const RuntimeCase& c : runtimes()) {
-        const auto without = outcome_of(train_job(), c.runtime);
+        const auto without = outcome_of(c.job, c.runtime);
         if (!without) continue;  // from such a runtime nothing is built
         CHECK(without->ignored.empty());
         for (const auto& [field, value] : values()) {
             INFO(c.name << ": " << field);
-            const Json job = job_with(field, value);
+            const Json job = with_field(c.job, field, value);
             const auto with = outcome_of(job, c.runtime);
             if (!with) continue;  // an error, and so not silent
             const bool is_taken = with->objects != without->objects;
