@@ -12,6 +12,9 @@ namespace runtime {
 
 struct PodSet;
 
+/// An annotation of a job's template in a runtime, "true": its container "node" keeps the runtime's image.
+inline constexpr std::string_view keeps_image_annotation = "trainer.kubeflow.org/keeps-image";
+
 /// The plugins of a pipeline that are on for a runtime, in its order, and the combined properties of those in
 /// the runtime's mlPolicy. Refers to the pipeline and the runtime.
 class ActivePlugins {
@@ -30,6 +33,9 @@ public:
     /// Returns whether it gets `spec.trainer.resourcesPerNode`. Without an mlPolicy no job gets them, as in
     /// Kubeflow Trainer, on which Kueue relies.
     bool gets_resources_per_node(const api::Json& replicated_job) const;
+    /// Returns whether the container "node" of a replicated job gets `spec.trainer.image`: it runs the
+    /// program, and the runtime does not say that it keeps its own (keeps_image_annotation).
+    bool takes_image(const api::Json& replicated_job) const;
     /// Returns whether `spec.trainer.numNodes` sets the number of Pods of the job.
     bool is_scaled(const api::Json& replicated_job) const;
     bool is_scaled(const PodSet& pods) const;

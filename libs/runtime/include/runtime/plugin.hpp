@@ -86,6 +86,10 @@ public:
     }
     /// Returns whether a job without the trainer's label gets `env` and `resourcesPerNode` of `spec.trainer`.
     virtual bool also_trains(const api::Json& /*policy*/, std::string_view /*job*/) const { return false; }
+    /// Returns whether a job without the trainer's label runs the program, and so gets `spec.trainer.image`.
+    virtual bool also_runs_program(const api::Json& /*policy*/, std::string_view /*job*/) const {
+        return false;
+    }
     /// Returns whether `spec.trainer.numProcPerNode` has an effect on a job.
     virtual bool takes_processes(const api::Json& /*policy*/, const api::Json& /*replicated_job*/) const {
         return false;

@@ -54,6 +54,14 @@ bool ActivePlugins::gets_resources_per_node(const Json& job) const {
     return ml_policy().is_object() && trains(job);
 }
 
+bool ActivePlugins::takes_image(const Json& job) const {
+    if (job["template"]["metadata"]["annotations"][keeps_image_annotation] == "true") return false;
+    return ancestor_of(job) == api::ancestor_trainer ||
+           std::any_of(begin(), end(), [&](const Plugin* plugin) {
+               return plugin->also_runs_program(plugin->policy_of(runtime_), name_of(job));
+           });
+}
+
 bool ActivePlugins::is_scaled(std::string_view ancestor, std::string_view job) const {
     return scaling_ ? job == scaling_->policy()->scaled_job : ancestor == api::ancestor_trainer;
 }

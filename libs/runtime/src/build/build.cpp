@@ -35,7 +35,8 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
          {validate_template(inputs.runtime, plugins),
           check_patches(inputs.runtime, inputs.job.spec, plugins, PatchCheck::build),
           number_errors_of_trainer(trainer), number_errors_of_runtime(inputs.runtime, plugins, trainer),
-          image_errors(inputs.runtime, inputs.job), unusable_resources(inputs.runtime, inputs.job, plugins),
+          image_errors(inputs.runtime, inputs.job, plugins),
+          unusable_resources(inputs.runtime, inputs.job, plugins),
           limit_errors(inputs.runtime, inputs.job, plugins),
           job_failure_policy_errors(inputs.runtime, inputs.job)})
         if (!errors.empty()) return to_error(errors.front());

@@ -1,5 +1,7 @@
 #include "build/steps.hpp"
 
+#include <utility>
+
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
 #include "template/edit.hpp"
@@ -50,8 +52,11 @@ void configure_trainer(Info& info) {
     for (const PodSet& pods : info.pod_sets) {
         Json* node = info.container(pods, api::node_container);
         if (!node) continue;
+        const Json& image = info.trainer["image"];
+        if (!image.empty() &&
+            info.plugins.takes_image(std::as_const(info.spec)["replicatedJobs"][pods.index]))
+            (*node)["image"] = image;
         if (pods.ancestor == api::ancestor_trainer) {
-            if (const Json& image = info.trainer["image"]; !image.empty()) (*node)["image"] = image;
             replace(*node, "command", info.command.value_or(info.trainer["command"]));
             replace(*node, "args", info.args.value_or(info.trainer["args"]));
         }

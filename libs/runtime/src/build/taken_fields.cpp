@@ -20,6 +20,9 @@ bool has_container(const Json& job, std::string_view name) {
 bool has_node(const Json& job) { return has_container(job, api::node_container); }
 
 bool gets_program(const Json& job, const ActivePlugins&) { return takes_program(job) && has_node(job); }
+bool gets_image(const Json& job, const ActivePlugins& plugins) {
+    return plugins.takes_image(job) && has_node(job);
+}
 bool gets_env(const Json& job, const ActivePlugins& plugins) { return plugins.trains(job) && has_node(job); }
 bool gets_resources(const Json& job, const ActivePlugins& plugins) {
     return plugins.gets_resources_per_node(job) && has_node(job);
@@ -44,7 +47,7 @@ bool is_given(const Json& value) { return !value.is_null(); }
 bool has_name(const Json& value) { return !value["name"].empty(); }
 
 constexpr TakenField fields[] = {
-    {"trainer.image", WithoutJob::denies, has_content, gets_program},
+    {"trainer.image", WithoutJob::denies, has_content, gets_image},
     {"trainer.command", WithoutJob::denies, has_content, gets_program},
     {"trainer.args", WithoutJob::denies, has_content, gets_program},
     {"trainer.env", WithoutJob::denies, has_content, gets_env},

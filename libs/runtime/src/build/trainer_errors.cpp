@@ -86,7 +86,7 @@ void add_resource_errors(const Json& replicated_job, const Json& container, cons
 
 bool takes_program(const Json& job) { return ancestor_of(job) == api::ancestor_trainer; }
 
-FieldErrors image_errors(const Json& runtime, const api::TrainJob& job) {
+FieldErrors image_errors(const Json& runtime, const api::TrainJob& job, const ActivePlugins& plugins) {
     FieldErrors errors;
     const bool has_own = !job.spec["trainer"]["image"].empty();
     for (const Json& replicated : jobs_of(runtime).items())
@@ -96,7 +96,7 @@ FieldErrors image_errors(const Json& runtime, const api::TrainJob& job) {
                 const std::string_view name = container["name"].as_string();
                 const std::string where = place_of(replicated, container);
                 const bool takes_own =
-                    takes_program(replicated) && list == "containers" && name == api::node_container;
+                    plugins.takes_image(replicated) && list == "containers" && name == api::node_container;
                 if (!takes_own)
                     errors.push_back({FieldErrorType::invalid,
                                       "spec.runtimeRef",

@@ -8,13 +8,13 @@
 /// are those of the TrainJob. Its patches do not matter: they have neither images nor limits.
 namespace runtime {
 
-/// Returns whether the container "node" of a replicated job gets image, command and arguments of
-/// `spec.trainer`.
+/// Returns whether the container "node" of a replicated job gets command and arguments of `spec.trainer`.
 bool takes_program(const api::Json& job);
 
 /// Returns an error for each container without an image in the result. An empty `spec.trainer.image` counts
 /// as unset.
-api::FieldErrors image_errors(const api::Json& runtime, const api::TrainJob& job);
+api::FieldErrors image_errors(const api::Json& runtime, const api::TrainJob& job,
+                              const ActivePlugins& plugins);
 
 /// Returns an error for each limit of `spec.trainer.resourcesPerNode` below the request of a container that
 /// gets it, and for each request above the limit.

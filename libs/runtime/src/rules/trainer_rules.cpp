@@ -26,7 +26,7 @@ std::vector<const TakenField*> without_job(const ValidationContext& review, With
 }
 
 void images_are_there(const ValidationContext& review, api::FieldErrors& errors) {
-    errors.append(image_errors(review.runtime, review.job));
+    errors.append(image_errors(review.runtime, review.job, review.plugins));
 }
 
 void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors) {

@@ -255,6 +255,45 @@ TEST_CASE("keys and hosts are mounted where they are needed, and OpenSSH takes t
           tree("[{name: mpi-ssh-auth, mountPath: /home/mpi/.ssh}]"));
 }
 
+TEST_CASE("the image of a TrainJob reaches every host of its program", "[mpi]") {
+    const Change image = {"spec.trainer.image", "mine:7"};
+    const Change keeps = {
+        "spec.template.spec.replicatedJobs[0].template.metadata.annotations.\"trainer.kubeflow.org/"
+        "keeps-image\"",
+        "'true'"};
+    const Change is_node = {"spec.mlPolicy.mpi.runLauncherAsNode", "true"};
+    const auto images = [](const Outcome& built) {
+        std::string text;
+        for (const std::size_t job : {0U, 1U}) {
+            const Json& node = built.pod(job)["containers"][0];
+            text += std::string(node["image"].as_string()) + " ";
+        }
+        return text;
+    };
+    CHECK(images(build({})) == "mpi:1 mpi:1 ");
+    CHECK(images(build({image})) == "mine:7 mine:7 ");
+    CHECK(images(build({image}, {is_node})) == "mine:7 mine:7 ");
+    CHECK(images(build({image}, {keeps})) == "mpi:1 mine:7 ");
+
+    const auto warned = [&](const std::vector<Change>& job, const std::vector<Change>& of_runtime) {
+        const Json object = changed(train_job(), job);
+        const Json blueprint = changed(mpi_runtime(), of_runtime);
+        const auto found = runtime::validate_train_job({.object = object, .runtime = &blueprint});
+        CHECK(found.errors.empty());
+        std::string text;
+        for (const api::Warning& warning : found.warnings) text += warning.text;
+        return text;
+    };
+    const std::string differ =
+        "jobs \"launcher\" and \"node\" have different images, and both run processes of the program";
+    CHECK(warned({image}, {is_node}).empty());
+    CHECK(warned({image}, {is_node, keeps}) == differ);
+    CHECK(warned({image}, {keeps}).empty());
+    CHECK(warned({}, {is_node,
+                      {"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].image",
+                       "other:1"}}) == differ);
+}
+
 TEST_CASE("the user of an MPI container can read the key", "[mpi]") {
     const auto mode = [](const char* security_context) {
         const Outcome built = build({}, {{node_security, security_context}});

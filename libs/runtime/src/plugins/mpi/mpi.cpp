@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "api/base64.hpp"
@@ -74,6 +75,7 @@ const Implementation* implementation_of(const Json& mpi) {
 }
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("mpi")};
+constexpr api::RuleId admission_warnings[] = {api::RuleId("mpi_images")};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
 
@@ -195,6 +197,8 @@ public:
     bool also_trains(const Json& mpi, std::string_view job) const override {
         return job == node_job && launcher_is_node(mpi);
     }
+    // The processes of all hosts are one program. A launcher that is no host only starts them.
+    bool also_runs_program(const Json&, std::string_view job) const override { return job == node_job; }
     // The slots are in the host file, and in the environment of the launcher.
     bool takes_processes(const Json& mpi, const Json& job) const override {
         const std::string_view name = job["name"].as_string();
@@ -247,6 +251,24 @@ public:
             warnings.push_back(
                 {.text = "spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart",
                  .rule = Rule::replaced_failure_handling});
+    }
+
+    std::span<const api::RuleId> warning_rules() const override { return admission_warnings; }
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
+        if (!launcher_is_node(policy_of(review.runtime))) return;
+        std::set<std::string_view> images;
+        for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
+            const auto name = job["name"].as_string();
+            const Json* node = find_named(pod_spec_of(job)["containers"], api::node_container);
+            if (!node || (name != launcher_job && name != node_job)) continue;
+            const Json& own = review.job.spec["trainer"]["image"];
+            const bool takes = !own.empty() && review.plugins.takes_image(job);
+            images.insert((takes ? own : (*node)["image"]).as_string());
+        }
+        if (images.size() > 1)
+            warnings.push_back(
+                "jobs \"launcher\" and \"node\" have different images, and both run processes of the "
+                "program");
     }
 
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
