@@ -68,6 +68,9 @@ struct Info {
     /// Returns the host name of the first Pod of the trainer, on which masters, coordinators and trackers
     /// listen.
     std::string first_endpoint();
+    /// Returns the port on which they listen: 29500, or in Pods with their node's network one of the
+    /// TrainJob's own, since there only one Pod of a node can have a port.
+    std::int64_t rendezvous_port(const PodSet& pod_set) const;
 };
 
 }  // namespace runtime

@@ -7,8 +7,6 @@ namespace {
 
 using api::Json;
 
-constexpr std::int64_t coordinator_port = 29500;
-
 constexpr Policy jax_policy = {
     .group = ml_policy_group, .member = "jax", .needs_host_names = true, .places_env = true};
 
@@ -24,12 +22,12 @@ public:
         if (!pods) return {};
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
+        const std::int64_t port = info.rendezvous_port(*pods);
         upsert_env(*node, env_value("JAX_NUM_PROCESSES", std::to_string(pods->count)));
         upsert_env(*node, env_rank("JAX_PROCESS_ID"));
-        upsert_env(*node, env_value("JAX_COORDINATOR_ADDRESS",
-                                    info.first_endpoint() + ":" + std::to_string(coordinator_port)));
-        return info.upsert_port(*pods, api::node_container,
-                                Json::object({{"containerPort", coordinator_port}}));
+        upsert_env(*node,
+                   env_value("JAX_COORDINATOR_ADDRESS", info.first_endpoint() + ":" + std::to_string(port)));
+        return info.upsert_port(*pods, api::node_container, Json::object({{"containerPort", port}}));
     }
 };
 

@@ -18,7 +18,6 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-constexpr std::int64_t master_port = 29500;
 constexpr std::string_view loopback = "127.0.0.1";
 
 // torchrun reads its options from PET_<OPTION>
@@ -57,6 +56,7 @@ struct Agents {
     std::string job = {};
     std::string nodes = {};
     std::string processes = {};
+    std::int64_t port = 0;
     std::optional<Elastic> elastic = {};
 };
 
@@ -67,11 +67,11 @@ void add_variables(Json& container, const Agents& agents, const std::optional<st
     upsert_env(container, env_value(processes_variable, agents.processes));
     // Elastic agents get their ranks from the rendezvous.
     if (agents.elastic && master)
-        return add_elastic_variables(container, *agents.elastic, agents.job, *master, master_port);
+        return add_elastic_variables(container, *agents.elastic, agents.job, *master, agents.port);
     upsert_env(container, env_rank(rank_variable));
     if (!master) return;
     upsert_env(container, env_value(address_variable, *master));
-    upsert_env(container, env_value(port_variable, std::to_string(master_port)));
+    upsert_env(container, env_value(port_variable, std::to_string(agents.port)));
 }
 
 // Returns whether the only node is to find itself without DNS. More nodes may join an elastic one.
@@ -84,6 +84,13 @@ bool uses_loopback(const Json& policy, const Agents& agents) {
 std::string master_for(Info& info, const PodSet& pods) {
     const bool is_there = info.trainer_pod_set() || info.pod_set(api::node_container);
     return is_there ? info.first_endpoint() : info.endpoint(pods.name, 0, 0);
+}
+
+// Returns the port of the same master, or the usual one if nothing trains.
+std::int64_t port_of(Info& info) {
+    const PodSet* pods = info.trainer_pod_set();
+    if (!pods) pods = info.pod_set(api::node_container);
+    return info.rendezvous_port(pods ? *pods : PodSet());
 }
 
 std::string target_path(std::size_t target) {
@@ -228,8 +235,11 @@ public:
         if (!processes) return processes.error();
         // Without a job that trains, the containers that the runtime names get it.
         const std::int64_t count = pods ? pods->count : 1;
-        Agents agents = {info.job.meta.name, std::to_string(count), *processes,
-                         elastic_of(policy_of(inputs.runtime))};
+        Agents agents = {.job = info.job.meta.name,
+                         .nodes = std::to_string(count),
+                         .processes = *processes,
+                         .port = port_of(info),
+                         .elastic = elastic_of(policy_of(inputs.runtime))};
         if (agents.elastic) {
             if (std::string why = wrong_number_of_nodes(*agents.elastic, count); !why.empty())
                 return api::invalid("spec.trainer.numNodes", std::move(why));
@@ -244,10 +254,11 @@ public:
             const std::string master = alone ? std::string(loopback) : info.first_endpoint();
             add_variables(*node, agents, tune ? std::nullopt : std::optional(master));
             if (auto port = info.upsert_port(*pods, api::node_container,
-                                             Json::object({{"containerPort", master_port}}));
+                                             Json::object({{"containerPort", agents.port}}));
                 !port)
                 return port;
-            if (tune) info.command = torch_tune_command(info, {count, *processes, info.devices}, master);
+            const std::string endpoint = master + ":" + std::to_string(agents.port);
+            if (tune) info.command = torch_tune_command(info, {count, *processes, info.devices}, endpoint);
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))

@@ -78,13 +78,13 @@ bool sets_runtime_path(std::string_view word) {
     return std::find(std::begin(runtime_paths), std::end(runtime_paths), setting) != std::end(runtime_paths);
 }
 
-Json torch_tune_command(Info& info, const TuneDevices& devices, const std::string& master) {
+Json torch_tune_command(Info& info, const TuneDevices& devices, const std::string& endpoint) {
     const bool torchrun_decides = devices.processes == "auto" || devices.processes == "gpu";
     const bool several_here =
         torchrun_decides ? devices.gpus.count > 1 || !devices.gpus.known : devices.processes != "1";
 
     Json command = Json::array({"tune", "run"});
-    if (devices.nodes > 1 || several_here) command.push_back("--rdzv_endpoint=" + master + ":29500");
+    if (devices.nodes > 1 || several_here) command.push_back("--rdzv_endpoint=" + endpoint);
     const Recipe recipe =
         recipe_for(devices.nodes, devices.is_single_device(), tune_method(info.trainer["args"]));
     command.push_back(recipe.name);

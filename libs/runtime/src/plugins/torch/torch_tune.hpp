@@ -36,9 +36,9 @@ std::string tune_model(std::string_view runtime_name);
 /// Returns whether a word of a command sets one of the runtime's paths, such as "output_dir=/o".
 bool sets_runtime_path(std::string_view word);
 
-/// Returns the whole command: `tune run`, the rendezvous of the nodes at the host `master`, the recipe and
-/// its configuration for the model in the runtime's name, and the paths of the runtime's own command.
-api::Json torch_tune_command(Info& info, const TuneDevices& devices, const std::string& master);
+/// Returns the whole command: `tune run`, the rendezvous of the nodes at `endpoint` ("host:port"), the recipe
+/// and its configuration for the model in the runtime's name, and the paths of the runtime's own command.
+api::Json torch_tune_command(Info& info, const TuneDevices& devices, const std::string& endpoint);
 
 /// Adds errors of the rule `torchtune_recipe`. `devices` nullptr: unknown, and not checked.
 void check_torch_tune(const api::TrainJob& job, std::int64_t nodes, const TuneDevices* devices,

@@ -12,7 +12,6 @@ namespace {
 
 using api::Json;
 
-constexpr std::int64_t tracker_port = 29500;
 constexpr std::int64_t most_workers = std::numeric_limits<std::int32_t>::max();
 constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID",
                                          "DMLC_NUM_WORKER"};
@@ -60,11 +59,12 @@ public:
         if (nodes > most_workers / per_node)
             return api::invalid("spec.trainer.numNodes",
                                 "nodes times workers of a node makes more than 2^31 XGBoost workers");
+        const std::int64_t port = info.rendezvous_port(*pods);
         upsert_env(*node, env_value("DMLC_TRACKER_URI", info.first_endpoint()));
-        upsert_env(*node, env_value("DMLC_TRACKER_PORT", std::to_string(tracker_port)));
+        upsert_env(*node, env_value("DMLC_TRACKER_PORT", std::to_string(port)));
         upsert_env(*node, env_rank("DMLC_TASK_ID"));
         upsert_env(*node, env_value("DMLC_NUM_WORKER", std::to_string(nodes * per_node)));
-        return info.upsert_port(*pods, api::node_container, Json::object({{"containerPort", tracker_port}}));
+        return info.upsert_port(*pods, api::node_container, Json::object({{"containerPort", port}}));
     }
 };
 
