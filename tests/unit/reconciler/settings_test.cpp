@@ -70,6 +70,8 @@ TEST_CASE("usage errors name the option") {
           Case{{"--burst", "5"}, "--qps"}, Case{{"--nonsense"}, "--nonsense"},
           Case{{"--created-condition=sometimes"}, "created-condition"}, Case{{"--lease", "a/b/c"}, "lease"},
           Case{{"--feature-gates", "TrainJobStats=true"}, "TrainJobStats"},
+          Case{{"--accelerators", "acme.com/npu"},
+               "--accelerators=acme.com/npu: must be a list of NAME=MEANING"},
           Case{{"--feature-gates", "TrainJobProgressDeadline=true"}, "needs TrainJobStatus=true"},
           Case{{"--status-url", "https://a:1"}, "--feature-gates TrainJobStatus=true"},
           Case{{"--status-ca-secret", "a/b"}, "--feature-gates TrainJobStatus=true"},

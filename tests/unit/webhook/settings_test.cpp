@@ -110,7 +110,9 @@ TEST_CASE("every option sets the setting of its name", "[settings]") {
                                      "--service=c/d",
                                      "--cert-lifetime=1h",
                                      "--lossy-clients=p,q",
-                                     "--feature-gates=TrainJobStatus=true"};
+                                     "--feature-gates=TrainJobStatus=true",
+                                     "--accelerators=acme.com/npu=device",
+                                     "--accelerators=acme.com/npu-memory=share"};
     REQUIRE(options.parse(arguments));
     CHECK(settings.kubeconfig == "k");
     CHECK(settings.listen == net::HostPort{"127.0.0.1", 1});
@@ -139,6 +141,7 @@ TEST_CASE("every option sets the setting of its name", "[settings]") {
     CHECK(settings.log_format == net::LogFormat::text);
     CHECK(admission::features_of(settings.feature_gates).status_server);
     CHECK_FALSE(admission::features_of({}).status_server);
+    CHECK(runtime::show_option(settings.accelerators) == "acme.com/npu=device,acme.com/npu-memory=share");
 }
 
 TEST_CASE("threads share the limits of the process", "[settings]") {

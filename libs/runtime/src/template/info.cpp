@@ -76,7 +76,8 @@ std::int64_t Info::rendezvous_port(const PodSet& pods) const {
     constexpr std::int64_t usual = 29500;
     if (!pod_spec_of(spec["replicatedJobs"][pods.index])["hostNetwork"].bool_or(false)) return usual;
     std::uint64_t hash = 14695981039346656037U;
-    for (const char c : job.meta.uid) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    for (const char c : job.meta.ns + "/" + job.meta.name)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
     return 20000 + static_cast<std::int64_t>(hash % 9000);
 }
 

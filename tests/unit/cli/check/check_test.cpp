@@ -77,6 +77,16 @@ TEST_CASE("what is allowed is said to be", "[check]") {
     CHECK(output.status == 0);
 }
 
+TEST_CASE("a device that is in no table is named, and a platform's rows are taken", "[check]") {
+    Desk desk;
+    const std::string text = job + "    resourcesPerNode: {limits: {acme.com/npu: 4}}\n---\n" + plain_runtime;
+    CHECK(desk.check(text).out.find(
+              "resource \"acme.com/npu\" is in no table of accelerators (--accelerators): set "
+              "spec.trainer.numProcPerNode") != std::string::npos);
+    REQUIRE(runtime::read_option("acme.com/npu=device", desk.settings.accelerators));
+    CHECK(desk.check(text).out.find("acme.com/npu") == std::string::npos);
+}
+
 TEST_CASE("findings name the line of their field", "[check]") {
     struct Case {
         const char* name;

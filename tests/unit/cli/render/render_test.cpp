@@ -109,6 +109,31 @@ TEST_CASE("an object with a UID keeps it, and objects that are not needed are no
     CHECK(list[1]["metadata"]["ownerReferences"][0]["uid"] == "abc");
 }
 
+TEST_CASE("devices are those of the table, and of a platform's rows", "[render]") {
+    Fixture fixture;
+    const std::string runtime = changed(plain_runtime, "mlPolicy: {numNodes: 2}", "mlPolicy: {xgboost: {}}");
+    const auto workers = [&](const std::string& limits) {
+        const auto output =
+            fixture.render(runtime + "---\n" + job +
+                           "  trainer:\n    numNodes: 2\n    resourcesPerNode: {limits: {" + limits + "}}\n");
+        const Json& pod =
+            objects(output)[1]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
+        std::string text;
+        for (const Json& variable : pod["containers"][0]["env"].items())
+            if (variable["name"] == "DMLC_NUM_WORKER") text = variable["value"].as_string();
+        return text + output.err;
+    };
+    // Two nodes, one virtual device each.
+    CHECK(workers("volcano.sh/vgpu-number: 1, volcano.sh/vgpu-cores: 50, volcano.sh/vgpu-memory: 3000") ==
+          "2");
+    CHECK(workers("acme.com/npu: 4") ==
+          "2in.yaml:19: warning: TrainJob default/job: devices of a Pod cannot be counted: resource "
+          "\"acme.com/npu\" is "
+          "in no table of accelerators (--accelerators)\n");
+    REQUIRE(runtime::read_option("acme.com/npu=device", fixture.settings.build.accelerators));
+    CHECK(workers("acme.com/npu: 4") == "8");
+}
+
 TEST_CASE("JSON is one list", "[render]") {
     Fixture fixture;
     fixture.settings.format = cli::Format::json;
