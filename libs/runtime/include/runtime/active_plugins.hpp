@@ -46,6 +46,7 @@ public:
     bool takes_processes(const api::Json& replicated_job) const;
     /// Returns whether a plugin adds an init container of that name to the job's Pods.
     bool adds_container(std::string_view job, std::string_view name) const;
+    bool depends_on_devices(const api::Json& trainer) const;
     bool counts_devices() const;
     bool places_env() const;
 

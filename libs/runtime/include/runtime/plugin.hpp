@@ -95,6 +95,11 @@ public:
         return false;
     }
 
+    /// Returns whether what is built for `spec.trainer` depends on the number of a Pod's devices.
+    virtual bool depends_on_devices(const api::Json& /*policy*/, const api::Json& /*trainer*/) const {
+        return false;
+    }
+
     /// Adds the objects that must be observed before build. Depends on the context alone.
     virtual void add_needs(const NeedsContext&, Needs&) const {}
     /// Adds the objects that validate() needs if they exist. They follow from fields that TrainJobs cannot

@@ -94,6 +94,12 @@ bool ActivePlugins::adds_container(std::string_view job, std::string_view name) 
     });
 }
 
+bool ActivePlugins::depends_on_devices(const Json& trainer) const {
+    return std::any_of(begin(), end(), [&](const Plugin* plugin) {
+        return plugin->depends_on_devices(plugin->policy_of(runtime_), trainer);
+    });
+}
+
 bool ActivePlugins::counts_devices() const { return any_policy(plugins_, &Policy::counts_devices); }
 bool ActivePlugins::places_env() const { return any_policy(plugins_, &Policy::places_env); }
 

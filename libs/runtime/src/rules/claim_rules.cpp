@@ -34,14 +34,15 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
 // table, and claims, which only a build reads.
 void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
     const Json& trainer = review.job.spec["trainer"];
-    if (!review.plugins.counts_devices() || !trainer["numProcPerNode"].is_null()) return;
+    if (!review.plugins.depends_on_devices(trainer)) return;
     const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
     if (!counted) return;
     const DeviceCount devices = devices_in(counted->resources, review.plugins.devices());
     if (devices.known) return;
     if (!devices.why.empty())
-        warnings.push_back(devices.why + ": set spec.trainer.numProcPerNode");
-    else if (!counted->resources["claims"].items().empty())
+        warnings.push_back(devices.why +
+                           (trainer["numProcPerNode"].is_null() ? ": set spec.trainer.numProcPerNode" : ""));
+    else if (trainer["numProcPerNode"].is_null() && !counted->resources["claims"].items().empty())
         warnings.push_back(
             "spec.trainer.numProcPerNode is unset and Pods use DRA claims; the process count may not match "
             "the "

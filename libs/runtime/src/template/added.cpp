@@ -6,7 +6,7 @@ using api::Json;
 
 Json restrictions_of(const Json& container) {
     const Json& own = container["securityContext"];
-    if (own.empty()) return {};
+    if (own.empty()) return Json();
     Json taken = Json::object();
     for (const char* member :
          {"runAsUser", "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation",

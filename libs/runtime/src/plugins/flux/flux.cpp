@@ -149,6 +149,8 @@ public:
         return job["name"].as_string() == flux_job;
     }
 
+    bool depends_on_devices(const Json&, const Json&) const override { return true; }
+
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
         const Need keys = own_secret(job, secret_name(job));

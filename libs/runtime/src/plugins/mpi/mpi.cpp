@@ -93,8 +93,11 @@ std::string secret_name(const api::TrainJob& job) { return job.meta.name + "-mpi
 std::string host_file_name(const api::TrainJob& job) { return job.meta.name + "-mpi-hostfile"; }
 
 // Returns whether a host has a process per GPU: one process per host, the schema's default, means that.
+bool has_slots_for_devices(const Json& mpi, const Json& trainer) {
+    return !trainer["numProcPerNode"].as_int() && mpi["numProcPerNode"].int_or(1) == 1;
+}
 bool has_slots_for_devices(const Info& info) {
-    return !info.trainer["numProcPerNode"].as_int() && info.ml_policy["mpi"]["numProcPerNode"].int_or(1) == 1;
+    return has_slots_for_devices(info.ml_policy["mpi"], info.trainer);
 }
 
 std::int64_t slots(const Info& info) {
@@ -204,6 +207,10 @@ public:
         const std::string_view name = job["name"].as_string();
         if (name != launcher_job) return name == node_job;
         return launcher_is_node(mpi) || find_named(pod_spec_of(job)["containers"], api::node_container);
+    }
+
+    bool depends_on_devices(const Json& mpi, const Json& trainer) const override {
+        return has_slots_for_devices(mpi, trainer);
     }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {

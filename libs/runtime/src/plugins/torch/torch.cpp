@@ -178,6 +178,10 @@ public:
         return std::any_of(targets.begin(), targets.end(),
                            [&](const Json& target) { return target["jobName"] == job["name"]; });
     }
+    bool depends_on_devices(const Json& torch, const Json& trainer) const override {
+        const Json& policy = torch["numProcPerNode"];
+        return trainer["numProcPerNode"].is_null() && (policy.is_null() || policy == "auto");
+    }
     std::optional<std::int64_t> least_nodes(const Json& policy) const override {
         const auto elastic = elastic_of(policy);
         return elastic ? std::optional(elastic->min_nodes) : std::nullopt;

@@ -36,6 +36,10 @@ public:
         return takes_program(job) && find_named(pod_spec_of(job)["containers"], api::node_container);
     }
 
+    bool depends_on_devices(const Json&, const Json& trainer) const override {
+        return trainer["numProcPerNode"].is_null();
+    }
+
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
         const auto& env = review.job.spec["trainer"]["env"].items();
         for (std::size_t i = 0; i < env.size(); ++i)
@@ -53,7 +57,7 @@ public:
         if (!pods) return {};
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
-        if (info.trainer["numProcPerNode"].is_null()) info.note_unknown_devices();
+        if (depends_on_devices(info.ml_policy["xgboost"], info.trainer)) info.note_unknown_devices();
         const std::int64_t per_node = workers_per_node(info);
         const std::int64_t nodes = std::max<std::int64_t>(0, pods->count);
         if (nodes > most_workers / per_node)
