@@ -435,7 +435,8 @@ void Invariants::check_suspension(const api::ObjectKey& key, const Json& before,
     const auto life = lives_.find(api::parse_meta(after).controller_uid);
     if (life == lives_.end() || life->second.suspends.empty()) return;
     const bool resizes = suspends && runs_with_former_size(before);
-    // The TrainJob may be gone by then. If its JobSet has ended it, a second leader may have made another one.
+    // The TrainJob may be gone by then. If its JobSet has ended it, a second leader may have made another
+    // one.
     const bool stops = suspends && life->second.has_ended;
     bool said = resizes || stops;
     const auto& said_since = life->second.suspends;

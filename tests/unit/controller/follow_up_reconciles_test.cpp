@@ -156,6 +156,29 @@ TEST_CASE(
     CHECK(has_ended());
 }
 
+TEST_CASE("a clock that has become less exact delays a deadline by no more than that") {
+    Shop shop;
+    shop.on_reconcile = [&] {
+        shop.server.now = std::chrono::floor<std::chrono::seconds>(shop.clock.wall());
+    };
+    shop.on_reconcile();
+    shop.submit("job");
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
+    shop.server.show(shop.cache);
+    shop.time.run_for(30s);
+    shop.server.show(shop.cache);
+    shop.time.run_for(1s);
+    shop.clock.behind = 30ms;
+    const auto has_ended = [&] {
+        const Json& status = std::as_const(*shop.server.find(train_jobs, {"ns", "job"}))["status"];
+        return api::to_json(status).find("DeadlineExceeded") != std::string::npos;
+    };
+    shop.time.run_for(29s + 20ms);
+    CHECK_FALSE(has_ended());
+    shop.time.run_for(30ms);
+    CHECK(has_ended());
+}
+
 TEST_CASE("a reconcile whose status was refused is followed by another one") {
     Shop shop;
     shop.submit("job");

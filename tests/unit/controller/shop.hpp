@@ -29,12 +29,13 @@ public:
         }
         return clock_.now();
     }
-    kube::MicroTime wall() const override { return clock_.wall(); }
+    kube::MicroTime wall() const override { return clock_.wall() - behind; }
     kube::Task<> sleep_until(kube::SteadyTime when) override { return clock_.sleep_until(when); }
     double jitter() override { return 0; }
 
-    mutable int breakdowns = 0;   // to come
-    mutable int broken_down = 0;  // so far
+    std::chrono::microseconds behind{0};  // as one that has become less exact
+    mutable int breakdowns = 0;           // to come
+    mutable int broken_down = 0;          // so far
 
 private:
     VirtualClock& clock_;

@@ -337,8 +337,9 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
 }
 
 // Time limits end with a second of the wall clock, and the reconcile has computed as if that second had just
-// begun. The part of it that has passed is not waited for again, but a clock that stands still must not cause
-// one reconcile after the other.
+// begun. The part of it that has passed is not waited for again. So a reconcile that comes a moment too
+// early, since the clock has become a little less exact, is a moment late and not a second. If the limit has
+// passed by the clock, but not by the answers to the reconcile, one reconcile must not follow the other.
 std::chrono::microseconds Controller::time_to_requeue(const ReconcileResult& report) const {
     using lifecycle::RequeueReason;
     const std::chrono::microseconds longest = *report.requeue_after;
@@ -348,7 +349,7 @@ std::chrono::microseconds Controller::time_to_requeue(const ReconcileResult& rep
         return longest;
     const std::chrono::microseconds left =
         report.concluded + *report.requeue_after + into_the_second - clock_.wall();
-    return std::clamp<std::chrono::microseconds>(left, lifecycle::min_requeue, longest);
+    return std::min<std::chrono::microseconds>(left.count() > 0 ? left : lifecycle::min_requeue, longest);
 }
 
 void Controller::note_written(JobRecord& record, const api::ObjectKey& key, const ReconcileResult& report,
