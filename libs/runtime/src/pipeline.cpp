@@ -18,7 +18,8 @@ std::unique_ptr<Plugin> make_failure_policy();
 std::unique_ptr<Plugin> make_job_set();
 
 Pipeline make_pipeline(const Features& features) {
-    Pipeline pipeline = {.devices = features.devices};
+    Pipeline pipeline;
+    pipeline.devices = features.devices;
     auto& list = pipeline.plugins;
     // The order is that of docs/design/building.md#the-order. Frameworks. PlainML first: it also serves those
     // whose variables follow the user's.

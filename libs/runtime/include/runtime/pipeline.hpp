@@ -16,7 +16,7 @@ class Plugin;
 /// The plugins in the order in which each hook runs, and what they share. A file that owns a pipeline
 /// includes runtime/plugin.hpp.
 struct Pipeline {
-    std::vector<std::unique_ptr<Plugin>> plugins = {};
+    std::vector<std::unique_ptr<Plugin>> plugins;
     DeviceTable devices = {};
 
     auto begin() const { return plugins.begin(); }
