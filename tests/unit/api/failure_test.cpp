@@ -34,7 +34,7 @@ TEST_CASE("what is not known of a failure is left out", "[failure]") {
     const Json written =
         to_json_tree({{.time = out_of_memory().time, .pod = "p", .reason = "Evicted", .failed_pods = 1}});
     CHECK(to_json(written) ==
-          R"([{"attempt":0,"time":"2026-01-15T10:00:00Z","pod":"p","reason":"Evicted","failedPods":1}])");
+          R"([{"attempt":0,"failedPods":1,"pod":"p","reason":"Evicted","time":"2026-01-15T10:00:00Z"}])");
 }
 
 TEST_CASE("an entry without a Pod is no failure, whatever it is", "[failure]") {

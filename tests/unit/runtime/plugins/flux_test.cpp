@@ -314,15 +314,14 @@ TEST_CASE("what Flux adds to a Pod satisfies what the container beside it does",
     };
     CHECK(installer("env: []") == "null null");
     // As Pod Security "restricted" demands.
-    CHECK(
-        installer(
-            "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, runAsNonRoot: "
-            "true, seccompProfile: {type: RuntimeDefault}}") ==
-        R"({"runAsNonRoot":true,"allowPrivilegeEscalation":false,"seccompProfile":{"type":"RuntimeDefault"},)"
-        R"("capabilities":{"drop":["ALL"]}} null)");
+    CHECK(installer(
+              "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, runAsNonRoot: "
+              "true, seccompProfile: {type: RuntimeDefault}}") ==
+          R"({"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"runAsNonRoot":true,)"
+          R"("seccompProfile":{"type":"RuntimeDefault"}} null)");
     // What the program may do beyond others, the installer does not need.
     CHECK(installer("securityContext: {privileged: true, capabilities: {add: [SYS_ADMIN]}, runAsUser: 0}") ==
-          R"({"runAsUser":0,"allowPrivilegeEscalation":false} null)");
+          R"({"allowPrivilegeEscalation":false,"runAsUser":0} null)");
     // As a quota of CPU and memory demands, and not a device twice.
     CHECK(installer("resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}, requests: {cpu: 1}}") ==
           R"(null {"limits":{"cpu":1,"memory":"1Gi"},"requests":{"cpu":1}})");

@@ -374,7 +374,7 @@ TEST_CASE("with runLauncherAsNode nodes get the trainer's resources and variable
         build({{"spec.trainer", trainer}}, {{"spec.mlPolicy.mpi.runLauncherAsNode", "true"}});
     CHECK(together.pod(0)["containers"][0]["resources"] == tree("{limits: {cpu: 2}}"));
     CHECK(env_text(together.pod(0)["containers"][0]) == "U=u");
-    CHECK(together.pod(0)["containers"][0]["image"] == "mpi:1");  // only the trainer's is replaced
+    CHECK(together.pod(0)["containers"][0]["image"] == "mpi:2");
     CHECK(together.job_set()["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 2);
 }
 
