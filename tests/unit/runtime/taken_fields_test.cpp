@@ -122,7 +122,9 @@ std::vector<RuntimeCase> runtimes() {
                 built.push_back(tree(job_text("beside", "", "c")));
             Json job = train_job();
             if (std::string_view(policy) == "torchtune") {
-                if (jobs.front().find("name: node, template: {metadata: {labels") == std::string::npos)
+                // Else the command that chooses torchtune is itself without effect.
+                if (!jobs.front().starts_with("{name: node, template: {metadata: {labels") ||
+                    jobs.front().find("containers: [{name: node") == std::string::npos)
                     continue;
                 at(job, "spec.trainer.command") = tree("[tune, run]");
             }

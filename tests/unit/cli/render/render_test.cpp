@@ -116,10 +116,10 @@ TEST_CASE("devices are those of the table, and of a platform's rows", "[render]"
         const auto output =
             fixture.render(runtime + "---\n" + job +
                            "  trainer:\n    numNodes: 2\n    resourcesPerNode: {limits: {" + limits + "}}\n");
-        const Json& pod =
-            objects(output)[1]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
+        const Json& pod = objects(output)[1]["spec"]["replicatedJobs"].items().at(
+            0)["template"]["spec"]["template"]["spec"];
         std::string text;
-        for (const Json& variable : pod["containers"][0]["env"].items())
+        for (const Json& variable : pod["containers"].items().at(0)["env"].items())
             if (variable["name"] == "DMLC_NUM_WORKER") text = variable["value"].as_string();
         return text + output.err;
     };
