@@ -116,8 +116,9 @@ TEST_CASE("devices are those of the table, and of a platform's rows", "[render]"
         const auto output =
             fixture.render(runtime + "---\n" + job +
                            "  trainer:\n    numNodes: 2\n    resourcesPerNode: {limits: {" + limits + "}}\n");
-        const Json& pod = objects(output)[1]["spec"]["replicatedJobs"].items().at(
-            0)["template"]["spec"]["template"]["spec"];
+        const auto made = objects(output);
+        const Json& job_of_node = made[1]["spec"]["replicatedJobs"].items().at(0);
+        const Json& pod = job_of_node["template"]["spec"]["template"]["spec"];
         std::string text;
         for (const Json& variable : pod["containers"].items().at(0)["env"].items())
             if (variable["name"] == "DMLC_NUM_WORKER") text = variable["value"].as_string();
@@ -127,7 +128,8 @@ TEST_CASE("devices are those of the table, and of a platform's rows", "[render]"
     CHECK(workers("volcano.sh/vgpu-number: 1, volcano.sh/vgpu-cores: 50, volcano.sh/vgpu-memory: 3000") ==
           "2");
     CHECK(workers("acme.com/npu: 4") ==
-          "2in.yaml:19: warning: TrainJob default/job: devices of a Pod cannot be counted: resource "
+          "2in.yaml:19: warning: TrainJob default/job: GPUCountUnknown: devices of a Pod cannot be counted: "
+          "resource "
           "\"acme.com/npu\" is "
           "in no table of accelerators (--accelerators)\n");
     REQUIRE(runtime::read_option("acme.com/npu=device", fixture.settings.build.accelerators));
