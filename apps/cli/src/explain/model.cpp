@@ -180,13 +180,16 @@ JobSetPart job_set_part(const Json& object, const std::vector<Json>& events, con
     return part;
 }
 
-std::vector<PodPart> pod_parts(const std::vector<Json>& pods, const NodeObjects& nodes, api::Time now) {
+std::vector<PodPart> pod_parts(const RelatedObjects& seen, api::Time job_created, api::Time now) {
+    const std::vector<Json>& pods = seen.pods.found;
     std::vector<PodPart> parts;
     for (const Json& pod : pods)
         parts.push_back({.name = text_of(pod["metadata"]["name"]),
                          .phase = phase_of(pod),
                          .node = text_of(pod["spec"]["nodeName"]),
-                         .problem = problem_of(pod, now, nodes)});
+                         .problem = is_of_namesake(pod, job_created)
+                                        ? "of an earlier TrainJob of this name"
+                                        : problem_of(pod, now, seen.nodes, seen.events.found)});
     std::vector<std::size_t> order(pods.size());
     std::iota(order.begin(), order.end(), std::size_t(0));
     std::sort(order.begin(), order.end(),
@@ -214,7 +217,7 @@ Explanation explanation_of(const RelatedObjects& seen, api::Time now) {
             .runtime = runtime_part(seen, job, snapshot),
             .job_set = {.found = job_set_part(seen.job_set.found, seen.events.found, job),
                         .unread = seen.job_set.unread},
-            .pods = {.found = pod_parts(seen.pods.found, seen.nodes, now), .unread = seen.pods.unread},
+            .pods = {.found = pod_parts(seen, job.meta.creation, now), .unread = seen.pods.unread},
             .events = {.found = event_lines_of(seen.events.found), .unread = seen.events.unread}};
 }
 

@@ -85,6 +85,30 @@ std::string problem_of_node(const Json& pod, api::Time now, const NodeObjects& n
     return joined("its node " + silence->node + " does not answer" + time, silence->message);
 }
 
+// A drained node, a taint, a Pod of higher priority. An ended Pod has its own words for it.
+std::string problem_of_disruption(const Json& pod) {
+    if (pod["metadata"]["deletionTimestamp"].is_null()) return "";
+    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
+    const api::Condition* disrupted = api::find_condition(conditions, "DisruptionTarget");
+    return disrupted && disrupted->is_true() ? joined(disrupted->reason, disrupted->message) : "";
+}
+
+// Only an event says what its node lacks.
+std::string problem_of_start(const Json& pod, api::Time now, const std::vector<Json>& events) {
+    const auto since = setup_of(pod);
+    if (!since) return "";
+    const Json* last = nullptr;
+    for (const Json& event : events) {
+        const std::string_view reason = event["reason"].as_string();
+        const bool tells =
+            reason == "FailedMount" || reason == "FailedAttachVolume" || reason == "FailedCreatePodSandBox";
+        if (!tells || event["involvedObject"]["uid"] != pod["metadata"]["uid"]) continue;
+        if (!last || time_of_event(*last) <= time_of_event(event)) last = &event;
+    }
+    if (last) return joined((*last)["reason"].as_string(), (*last)["message"].as_string());
+    return now - *since > longest_setup ? std::string(setup_takes_long) : "";
+}
+
 // Kueue's sentences may or may not end with a full stop.
 std::string with_message(std::string text, const api::Condition& condition) {
     return condition.message.empty() ? text : text + ": " + condition.message;
@@ -124,17 +148,20 @@ std::string exit_text(const Json& terminated) {
     return api::exit_text(terminated["reason"].as_string(), terminated["exitCode"].int_or(0));
 }
 
-std::string problem_of(const Json& pod, api::Time now, const NodeObjects& nodes) {
+std::string problem_of(const Json& pod, api::Time now, const NodeObjects& nodes,
+                       const std::vector<Json>& events) {
     if (std::string stuck = problem_of_deletion(pod, now); !stuck.empty()) return stuck;
     if (std::string silent = problem_of_node(pod, now, nodes); !silent.empty()) return silent;
+    if (std::string disrupted = problem_of_disruption(pod); !disrupted.empty()) return disrupted;
     if (std::string waits = problem_of_scheduling(pod); !waits.empty()) return waits;
+    // For example an eviction. The exit codes of containers follow from it.
+    if (pod["status"]["phase"].as_string() == "Failed" && !pod["status"]["reason"].as_string().empty())
+        return joined(pod["status"]["reason"].as_string(), pod["status"]["message"].as_string());
     for (const char* kind : {"initContainerStatuses", "containerStatuses"})
         for (const Json& status : pod["status"][kind].items())
             if (std::string problem = problem_of_container(status); !problem.empty()) return problem;
-    // For example an eviction.
-    if (pod["status"]["phase"].as_string() == "Failed")
-        return joined(pod["status"]["reason"].as_string(), pod["status"]["message"].as_string());
-    return "";
+    if (pod["status"]["phase"].as_string() == "Failed") return text_of(pod["status"]["message"]);
+    return problem_of_start(pod, now, events);
 }
 
 std::optional<api::Time> time_of(const Json& stamp) {

@@ -31,8 +31,10 @@ bool is_ordinary(std::string_view reason);
 std::string exit_text(const api::Json& terminated);
 
 /// Returns a Pod's problem in one line; "" if it has none: not scheduled, images, containers that end or
-/// restart, a node that is silent or does not release it.
-std::string problem_of(const api::Json& pod, api::Time now, const NodeObjects& nodes = {});
+/// restart, an eviction, a node that is silent or does not release it. `events`: those of Pods, which say why
+/// volumes are not there.
+std::string problem_of(const api::Json& pod, api::Time now, const NodeObjects& nodes = {},
+                       const std::vector<api::Json>& events = {});
 
 /// Reads a time stamp. Empty: there is none.
 std::optional<api::Time> time_of(const api::Json& stamp);

@@ -156,6 +156,14 @@ std::optional<Silence> silence_of(const Json& pod, const NodeObjects& nodes) {
     return silence;
 }
 
+std::optional<api::Time> setup_of(const Json& pod) {
+    if (pod["status"]["phase"].as_string() != "Pending" || pod["spec"]["nodeName"].as_string().empty())
+        return std::nullopt;
+    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
+    const api::Condition* ready = api::find_condition(conditions, "PodReadyToStartContainers");
+    return ready && ready->status == "False" ? std::optional(ready->last_transition) : std::nullopt;
+}
+
 PodFacts pod_facts(const Json& pod, api::Time now, const NodeObjects& nodes) {
     const Json& meta = pod["metadata"];
     const Json& labels = meta["labels"];
@@ -178,17 +186,27 @@ PodFacts pod_facts(const Json& pod, api::Time now, const NodeObjects& nodes) {
     else if (phase != "Pending" && !phase.empty())
         facts.does = PodDoes::run;
     if (facts.does == PodDoes::succeeded) return facts;
+    if (const auto since = setup_of(pod); since && now - *since > longest_setup) {
+        facts.does = PodDoes::cannot_start;
+        facts.cause = setup_takes_long;
+    }
     for (const char* kind : {"initContainerStatuses", "containerStatuses"})
         for (const Json& status : pod["status"][kind].items()) note_container(status, now, facts);
     if (phase == "Failed") {
         facts.does = PodDoes::fail;
-        // For example an eviction.
-        if (facts.cause.empty()) facts.cause = text_of(pod["status"]["reason"]);
+        // For example an eviction, which ends the containers as well.
+        if (const std::string reason = text_of(pod["status"]["reason"]); !reason.empty())
+            facts.cause = reason;
     } else if (silence_of(pod, nodes)) {
         facts.does = PodDoes::lost;
         facts.cause = facts.node;
     }
     return facts;
+}
+
+bool is_of_namesake(const Json& pod, api::Time job_created) {
+    const auto created = time_of(pod["metadata"]["creationTimestamp"]);
+    return created && *created < job_created;
 }
 
 PodsState pods_state(std::vector<PodFacts> pods, api::Time job_created, const BackoffLimits& limits,

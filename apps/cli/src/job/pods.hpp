@@ -24,6 +24,13 @@ struct Silence {
     std::string message = {};  ///< the cluster's words; empty: the node itself was not read
 };
 
+/// Returns since when the node of a Pod prepares its volumes and its network, which come before its images.
+std::optional<api::Time> setup_of(const api::Json& pod);
+
+/// What that takes if all is well, and the words for a Pod that waits for longer.
+inline constexpr std::chrono::seconds longest_setup{30};
+inline constexpr std::string_view setup_takes_long = "its volumes or its network are not ready";
+
 /// Returns the silence of the Pod's node, by the node's condition Ready if it is among `nodes`. Else by the
 /// Pod: the cluster takes the Pod's own Ready away and leaves that of its containers, which the node would
 /// write.
@@ -73,7 +80,10 @@ struct PodsState {
 /// The retries of Jobs by name: `spec.backoffLimit`.
 using BackoffLimits = std::map<std::string, std::int64_t>;
 
-/// Pods from before the TrainJob's creation are those of a namesake, and count for nothing.
+/// Returns whether a Pod is from before the TrainJob's creation: one of an earlier TrainJob of the same name.
+bool is_of_namesake(const api::Json& pod, api::Time job_created);
+
+/// The Pods of a namesake count for nothing.
 PodsState pods_state(std::vector<PodFacts> pods, api::Time job_created, const BackoffLimits& limits,
                      api::Time now);
 

@@ -361,6 +361,9 @@ TEST_CASE("a Pod's problem is one line, and comes first", "[explain]") {
          "Failed; container fetch: exit code 2: no such bucket\n"},
         {R"({"status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory"}})",
          "Failed; Evicted: The node was low on memory\n"},
+        {R"({"metadata": {"deletionTimestamp": "2026-01-15T12:00:20Z"}, "spec": {"nodeName": "n9"}, "status": {"phase": "Running",
+            "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}]}})",
+         "Terminating on n9; EvictionByEvictionAPI: Eviction API: evicting\n"},
         {R"({"metadata": {"deletionTimestamp": "2026-01-15T11:50:00Z"}, "spec": {"nodeName": "n9"}, "status": {"phase": "Running"}})",
          "Terminating on n9; should have ended 10m ago; its node n9 does not let go of it\n"},
     };
@@ -370,6 +373,11 @@ TEST_CASE("a Pod's problem is one line, and comes first", "[explain]") {
         seen.pods.found = {pod("p", row.pod)};
         CHECK(has(screen(seen), std::string("            p  ") + row.text));
     }
+
+    RelatedObjects again = running();
+    again.pods.found = {pod("p", R"({"metadata": {"creationTimestamp": "2026-01-15T10:59:59Z",
+        "deletionTimestamp": "2026-01-15T12:00:20Z"}, "spec": {"nodeName": "n1"}, "status": {"phase": "Running"}})")};
+    CHECK(has(screen(again), "            p  Terminating on n1; of an earlier TrainJob of this name\n"));
 
     RelatedObjects seen = running();
     for (int i = 0; i < 40; ++i)

@@ -134,7 +134,45 @@ TEST_CASE("the Pods that replace failed ones are further attempts", "[pods]") {
     next["status"]["containerStatuses"] =
         parsed("{" + container(0, running_for(20min)) + "}")["containerStatuses"];
     CHECK(words_of({next, failed}) == "running");
+}
+
+TEST_CASE("the exit codes of an evicted Pod follow from its eviction", "[pods]") {
+    const Json evicted = pod("Failed", R"("reason": "Evicted", "message": "The node was low on memory.", )" +
+                                           container(0, ended(137)));
+    CHECK(words_of({evicted}) == "fails and is retried, 1 of 6, Evicted");
     CHECK(words_of({pod("Failed", R"("reason": "Evicted")")}) == "fails and is retried, 1 of 6, Evicted");
+    CHECK(problem_of(evicted, now) == "Evicted: The node was low on memory.");
+}
+
+TEST_CASE("a Pod whose volumes are missing cannot start, after a while", "[pods]") {
+    const auto preparing = [](std::chrono::seconds time, const std::string& phase = "Pending") {
+        return pod(phase, R"("conditions": [{"type": "PodReadyToStartContainers", "status": "False",
+                              "lastTransitionTime": )" +
+                              ago(time) + "}], " + container(0, waiting("ContainerCreating")));
+    };
+    CHECK(words_of({preparing(20s)}) == "waits for its Pods");
+    CHECK(problem_of(preparing(20s), now).empty());
+    CHECK(words_of({preparing(31s)}) == "cannot start, its volumes or its network are not ready");
+    CHECK(problem_of(preparing(31s), now) == "its volumes or its network are not ready");
+    // It has neither any more.
+    CHECK(words_of({preparing(1h, "Succeeded")}) == "running");
+    Json unscheduled = preparing(1h);
+    unscheduled["spec"].erase("nodeName");
+    CHECK(words_of({unscheduled}) == "waits for its Pods");
+
+    const auto event = [](const char* reason, const char* message, std::chrono::seconds time) {
+        return Json::object({{"involvedObject", Json::object({{"uid", "u"}})},
+                             {"reason", reason},
+                             {"message", message},
+                             {"lastTimestamp", api::format_time(now - time)}});
+    };
+    Json mounts = preparing(5s);
+    mounts["metadata"]["uid"] = "u";
+    const std::vector<Json> events = {event("FailedMount", "secret a", 2s),
+                                      event("FailedMount", "secret b", 1s), event("Unhealthy", "no", 0s)};
+    CHECK(problem_of(mounts, now, {}, events) == "FailedMount: secret b");
+    mounts["metadata"]["uid"] = "another";
+    CHECK(problem_of(mounts, now, {}, events).empty());
 }
 
 TEST_CASE("without a limit only the tries are counted", "[pods]") {
