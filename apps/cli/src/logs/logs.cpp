@@ -14,6 +14,7 @@
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"
 #include "cluster/session.hpp"
+#include "job/pods.hpp"
 #include "logs/sources.hpp"
 #include "logs/stream.hpp"
 #include "net/process/task_group.hpp"
@@ -93,7 +94,9 @@ private:
             error = co_await advised_by(session_.server, std::move(error), key_);
             co_return error;
         }
-        co_return api::terminal_condition(api::parse_train_job(*job)) != nullptr;
+        const api::TrainJob parsed = api::parse_train_job(*job);
+        created_ = parsed.meta.creation;
+        co_return api::terminal_condition(parsed) != nullptr;
     }
 
     kube::Async<std::vector<LogSource>> look() {
@@ -102,8 +105,9 @@ private:
                            .labels = std::string(api::job_set_name_label) + "=" + key_.name};
         auto pods = co_await read_objects(session_.server, std::move(query));
         if (!pods) co_return advised(pods.error());
+        std::erase_if(*pods, [&](const Json& pod) { return is_of_namesake(pod, created_); });
         const auto node = settings_.node < 0 ? std::nullopt : std::optional(settings_.node);
-        auto sources = log_sources(std::move(*pods), node, settings_.container);
+        auto sources = log_sources(std::move(*pods), node, settings_.container, session_.now());
         several_ = several_ || sources.size() > 1;
         co_return std::move(sources);
     }
@@ -163,6 +167,12 @@ private:
     };
 
     kube::Task<> begin(LogSource source, Begun* begun) {
+        // The API server answers for such a Pod as for one that prints nothing.
+        if (source.node.empty() && source.state == ContainerState::waiting) {
+            begun->error = api::Error{.message = "no node has taken it yet; `kubectl trainjob explain " +
+                                                 to_string(key_) + "` says why"};
+            co_return;
+        }
         auto stream = co_await open(std::move(source));
         if (!stream) {
             begun->error = stream.error();
@@ -281,6 +291,10 @@ private:
                 for (LogSource& source : *sources) {
                     if (source.is_silent && silent_pods.insert(source.id).second)
                         blame(source, silent(source));
+                    if (!source.obstacle.empty() && obstructed_.insert(source.pod).second)
+                        remarks_ += log_line("logs", source.pod + ": cannot start, " + source.obstacle +
+                                                         "; `kubectl trainjob explain " + to_string(key_) +
+                                                         "` says why");
                     if (source.is_silent || source.state == ContainerState::waiting) continue;
                     if (begun_.insert(source.id).second) group.start(follow(std::move(source)), pass_on);
                     has_begun = true;
@@ -303,7 +317,9 @@ private:
     Session& session_;
     const LogsSettings& settings_;
     api::ObjectKey key_;
-    std::set<std::string> begun_ = {};  // containers that are followed
+    api::Time created_ = {};                 // of the TrainJob
+    std::set<std::string> begun_ = {};       // containers that are followed
+    std::set<std::string> obstructed_ = {};  // Pods that cannot start
     bool several_ = false;
     bool failed_ = false;
     bool unwritable_ = false;

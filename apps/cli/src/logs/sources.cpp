@@ -54,7 +54,7 @@ bool is_job(const Json& pod, std::string_view name) {
 }  // namespace
 
 std::vector<LogSource> log_sources(std::vector<Json> pods, std::optional<std::int64_t> node,
-                                   const std::string& container) {
+                                   const std::string& container, api::Time now) {
     std::sort(pods.begin(), pods.end(), comes_before);
     if (node) {
         const bool named = std::any_of(pods.begin(), pods.end(),
@@ -72,6 +72,8 @@ std::vector<LogSource> log_sources(std::vector<Json> pods, std::optional<std::in
                             .label = short_name(pod),
                             .node = std::string(pod["spec"]["nodeName"].as_string()),
                             .is_silent = silence_of(pod).has_value()};
+        if (const PodFacts facts = pod_facts(pod, now); facts.does == PodDoes::cannot_start)
+            source.obstacle = facts.cause;
         note_state(pod, source);
         sources.push_back(std::move(source));
     }

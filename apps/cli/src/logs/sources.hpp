@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/json.hpp"
+#include "api/time.hpp"
 
 namespace cli {
 
@@ -19,6 +20,7 @@ struct LogSource {
     std::string id = {};     ///< differs after each restart
     std::string node = {};
     bool is_silent = false;     ///< nothing is heard of the node
+    std::string obstacle = {};  ///< why the Pod cannot start
     std::int64_t restarts = 0;  ///< of the container
     ContainerState state = ContainerState::waiting;
 };
@@ -26,7 +28,7 @@ struct LogSource {
 /// Returns the containers of a TrainJob's Pods in the order of their Jobs: `container`, or else "node", or
 /// else the first. `node`: only the training Pods with that number, those of the job "node" if there is one.
 std::vector<LogSource> log_sources(std::vector<api::Json> pods, std::optional<std::int64_t> node,
-                                   const std::string& container);
+                                   const std::string& container, api::Time now = {});
 
 /// A line as the API server sends it with `timestamps=true`.
 struct LogLine {

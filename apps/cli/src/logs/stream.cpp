@@ -7,6 +7,13 @@ namespace {
 
 constexpr std::size_t longest_last = 1024 * 1024;
 
+// A node that has no output any more answers 200, and says so in words without a time.
+api::Result<> check_stamp(const std::string& text) {
+    if (text.empty() || text.front() == '\r' || (text.front() >= '0' && text.front() <= '9'))
+        return api::Result<>();
+    return api::Error{.code = api::Errc::not_found, .message = "its node does not have the output: " + text};
+}
+
 }  // namespace
 
 std::string log_target(const std::string& ns, const LogSource& source) {
@@ -30,6 +37,7 @@ kube::Async<bool> LogStream::advance() {
         watch_.reset();
         co_return co_await read_last();
     }
+    if (auto stamped = check_stamp(*line); !stamped) co_return stamped.error();
     take(*line);
     co_return true;
 }
@@ -48,6 +56,7 @@ kube::Async<bool> LogStream::read_last() {
     request.max_answer = longest_last;
     auto answer = co_await server_->send(std::move(request));
     if (!answer || answer->body.empty() || answer->body.ends_with('\n')) co_return false;
+    if (auto stamped = check_stamp(answer->body); !stamped) co_return stamped.error();
     LogLine last = log_line(answer->body);
     if (last.stamp <= line_.stamp) co_return false;
     line_ = std::move(last);
