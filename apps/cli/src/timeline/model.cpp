@@ -1,6 +1,8 @@
 #include "timeline/model.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
@@ -88,10 +90,30 @@ std::optional<Suspended> suspension_of(const api::TrainJob& job, const std::vect
     return found;
 }
 
-bool was_restarted(const TimelineObjects& seen) {
+// Returns whether there were Pods before the latest ones, which may have failed as well.
+bool was_restarted(const TimelineObjects& seen, const std::vector<PodTimes>& existing, api::Time begin) {
     if (seen.job_set["status"]["restarts"].int_or(0) > 0) return true;
-    return std::any_of(seen.jobs.begin(), seen.jobs.end(),
-                       [](const Json& job) { return job["status"]["failed"].int_or(0) > 0; });
+    // Jobs began before all of their Pods.
+    if (existing.empty()) return false;
+    std::int64_t failed = 0;
+    for (const Json& job : seen.jobs) failed += job["status"]["failed"].int_or(0);
+    std::set<std::pair<std::string_view, std::string_view>> numbers;
+    for (const PodTimes& each : existing) {
+        const Json& labels = (*each.pod)["metadata"]["labels"];
+        const std::string_view index = labels["batch.kubernetes.io/job-completion-index"].as_string();
+        const bool is_first =
+            index.empty() ||
+            numbers.insert({labels["batch.kubernetes.io/job-name"].as_string(), index}).second;
+        if (each.has_failed && is_first) --failed;
+    }
+    return failed > 0 || std::any_of(seen.events.begin(), seen.events.end(), [&](const Json& event) {
+               const auto is_of = [&](const PodTimes& each) {
+                   return (*each.pod)["metadata"]["name"] == event["involvedObject"]["name"];
+               };
+               // A Pod that was evicted is gone and has not failed.
+               return event["reason"].as_string() == "Started" && time_of_event(event) >= begin &&
+                      std::none_of(existing.begin(), existing.end(), is_of);
+           });
 }
 
 // The reason why a Pod does not leave the stage.
@@ -133,9 +155,10 @@ NodeRow node_row(const PodTimes& pod, api::Time end) {
     if (!pod.created) return row;
     Timeline part = {.end = end};
     Stages stages(part, *pod.created);
-    const bool runs = stages.add("scheduling", pod.scheduled) &&
-                      (!pod.pulled || stages.add("image pulls", pod.pulled)) &&
-                      stages.add("start", pod.started);
+    const bool runs =
+        stages.add("scheduling", pod.scheduled) &&
+        ((!pod.pulled && !pod.pulls) || stages.add("image pulls", pod.pulls ? Moment() : pod.pulled)) &&
+        stages.add("start", pod.started);
     if (runs && pod.has_failed)
         stages.add("failed", pod.finished, Tone::bad);
     else if (runs)
@@ -153,8 +176,10 @@ void add_pods(Stages& stages, const std::vector<PodTimes>& pods, const Moment& e
         return false;
     };
     const Moment pulled = latest_of(pods, &PodTimes::pulled);
+    const bool pulls = std::any_of(pods.begin(), pods.end(), [](const PodTimes& pod) { return pod.pulls; });
     const bool run = add("scheduling", &PodTimes::scheduled) &&
-                     (!pulled || stages.add("image pulls", pulled)) && add("start", &PodTimes::started);
+                     ((!pulled && !pulls) || stages.add("image pulls", pulls ? Moment() : pulled)) &&
+                     add("start", &PodTimes::started);
     if (!run) return;
     const bool fails = std::any_of(pods.begin(), pods.end(), [](const PodTimes& pod) { return pod.fails; });
     add_run(stages, latest_of(pods, &PodTimes::again), fails, end);
@@ -181,7 +206,6 @@ void add_stages(Timeline& timeline, const TimelineObjects& seen, const api::Trai
                 const std::vector<PodTimes>& existing, Moment end, api::Time now) {
     Stages stages(timeline, timeline.begin, end);
     const std::string held = job.queue.empty() ? "suspended" : "queued";
-    const std::string before = was_restarted(seen) ? "earlier attempts" : "creation";
     api::Time begin = timeline.begin;
     if (const auto suspended = suspension_of(job, seen.events)) {
         if (suspended->begin && *suspended->begin - timeline.begin > seconds(5))
@@ -189,6 +213,7 @@ void add_stages(Timeline& timeline, const TimelineObjects& seen, const api::Trai
         if (!stages.add(held, suspended->end)) return;
         begin = *suspended->end;
     }
+    const std::string before = was_restarted(seen, existing, begin) ? "earlier attempts" : "creation";
     if (!existing.empty()) {
         if (stages.add(before, last_of(existing, &PodTimes::created))) add_pods(stages, existing, end);
         return;

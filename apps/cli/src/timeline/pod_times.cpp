@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "api/job_set_names.hpp"
 #include "job/findings.hpp"
@@ -39,6 +40,7 @@ struct PodEvents {
     Moment started = {};
     Moment again = {};
     std::map<std::string_view, api::Time> pulls = {};  // their beginnings, by image
+    std::set<std::string_view> pulled_images = {};
 };
 
 using EventsByPod = std::map<std::string_view, PodEvents>;
@@ -67,8 +69,9 @@ EventsByPod events_by_pod(const std::vector<Json>& all) {
         PodEvents& events = pods[event["involvedObject"]["name"].as_string()];
         const auto begun = events.pulls.find(quoted(event["message"].as_string()));
         const Moment first = first_time(event);
-        if (begun != events.pulls.end() && first && *first >= begun->second)
-            events.pulled = later(events.pulled, first);
+        if (begun == events.pulls.end() || !first || *first < begun->second) continue;
+        events.pulled = later(events.pulled, first);
+        events.pulled_images.insert(begun->first);
     }
     return pods;
 }
@@ -102,6 +105,7 @@ PodTimes times_of(const Json& pod, const EventsByPod& events, api::Time now) {
     const auto told = events.find(pod["metadata"]["name"].as_string());
     if (told != events.end()) {
         times.pulled = told->second.pulled;
+        times.pulls = !times.started && told->second.pulled_images.size() < told->second.pulls.size();
         // Of several attempts, a status has the last two.
         if (times.again && told->second.started) times.started = told->second.started;
     }
@@ -121,7 +125,9 @@ std::string_view job_of(std::string_view pod) {
 std::vector<PodTimes> times_of_pods(const TimelineObjects& seen, api::Time now) {
     const EventsByPod events = events_by_pod(seen.events);
     std::vector<PodTimes> pods;
-    for (const Json& pod : seen.pods) pods.push_back(times_of(pod, events, now));
+    const Moment job_created = time_of(seen.job["metadata"]["creationTimestamp"]);
+    for (const Json& pod : seen.pods)
+        if (!job_created || !is_of_namesake(pod, *job_created)) pods.push_back(times_of(pod, events, now));
     std::sort(pods.begin(), pods.end(),
               [](const PodTimes& a, const PodTimes& b) { return comes_before(*a.pod, *b.pod); });
     return pods;

@@ -20,6 +20,7 @@ struct PodTimes {
     Moment created = {};
     Moment scheduled = {};
     Moment pulled = {};  ///< its images, if its node had to pull one
+    bool pulls = false;  ///< its node has yet to pull one
     Moment started = {};
     Moment again = {};  ///< the latest attempt, if its program was restarted
     Moment finished = {};

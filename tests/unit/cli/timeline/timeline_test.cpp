@@ -103,6 +103,15 @@ TEST_CASE("a stage ends when the last Pod has left it", "[timeline]") {
     CHECK(ended.title == "TrainJob vision/night, complete, submitted 2026-01-15T11:00:00Z, took 50m");
 }
 
+TEST_CASE("the Pods of an earlier job of the name are not drawn", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "10:00:00", "10:00:00", "10:00:00"), pod("b", "11:01:00", "11:02:00", "11:03:00")};
+    const Timeline timeline = timeline_of(seen, now);
+    CHECK(stages_of(timeline) == "creation 0-1 scheduling 1-2 start 2-3 running 3-60... ");
+    REQUIRE(timeline.nodes.size() == 1);
+    CHECK(timeline.nodes.front().name == "b");
+}
+
 TEST_CASE("a stage that a Pod has not left is open, with its reason", "[timeline]") {
     TimelineObjects seen = submitted();
     seen.pods = {pod("a", "11:01:00", "11:02:00", "11:20:00"), pod("b", "11:01:00", "", "")};
@@ -141,6 +150,31 @@ TEST_CASE("time before Pods that replace others belongs to earlier attempts", "[
           std::vector<std::string>{"the JobSet was restarted 2 times; Pods are those of the last attempt"});
 }
 
+TEST_CASE("the only attempt has none before it, also if it has failed", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.jobs = {parsed(R"({"status": {"failed": 1}})")};
+    seen.pods = {pod("a", "11:10:00", "11:10:00", "11:10:00")};
+    seen.pods[0]["status"]["phase"] = "Failed";
+    seen.pods[0]["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] = "0";
+    CHECK(stages_of(timeline_of(seen, now)).starts_with("creation 0-10 "));
+    seen.pods.push_back(seen.pods[0]);
+    seen.pods[1]["metadata"]["name"] = "b";
+    seen.pods[1]["metadata"]["creationTimestamp"] = "2026-01-15T11:20:00Z";
+    seen.jobs = {parsed(R"({"status": {"failed": 2}})")};
+    CHECK(stages_of(timeline_of(seen, now)).starts_with("earlier attempts 0-20 "));
+}
+
+TEST_CASE("a Pod that was evicted was an earlier attempt", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "11:10:00", "11:10:00", "11:10:00"), pod("b", "11:30:00", "11:30:00", "11:30:00")};
+    seen.events = {started("a", "11:10:00", "11:10:00"), started("b", "11:30:00", "11:30:00")};
+    CHECK(stages_of(timeline_of(seen, now)).starts_with("creation 0-30 "));
+    seen.events.push_back(started("gone", "11:10:00", "11:10:00"));
+    CHECK(stages_of(timeline_of(seen, now)).starts_with("earlier attempts 0-30 "));
+    seen.events.back() = started("namesake", "10:50:00", "10:50:00");
+    CHECK(stages_of(timeline_of(seen, now)).starts_with("creation 0-30 "));
+}
+
 TEST_CASE("without its Pods, a job's stages are read from its Jobs", "[timeline]") {
     TimelineObjects seen = submitted();
     seen.jobs = {parsed(R"({"status": {"startTime": )" + stamp("11:10:00") + "}}")};
@@ -150,6 +184,19 @@ TEST_CASE("without its Pods, a job's stages are read from its Jobs", "[timeline]
     CHECK(timeline.stages.back().note.empty());
     CHECK(timeline.notes ==
           std::vector<std::string>{"its Pods are gone: these are the times of their events"});
+}
+
+TEST_CASE("an image that is still pulled, or cannot be, is the stage of its Pod", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "11:01:00", "11:02:00", ""), pod("b", "11:01:00", "11:02:00", "11:20:00")};
+    seen.pods[0]["status"]["containerStatuses"] =
+        parsed(R"([{"name": "node", "state": {"waiting": {"reason": "ErrImagePull", "message": "no"}}}])");
+    seen.events = {pulling("a", "x", "11:03:00"), pulling("b", "x", "11:03:00"),
+                   pulled("b", "x", "11:04:00")};
+    const Timeline timeline = timeline_of(seen, now);
+    CHECK(stages_of(timeline) == "creation 0-1 scheduling 1-2 image pulls 2-60... ");
+    CHECK(timeline.stages.back().note.ends_with(" lost here: container node: ErrImagePull: no"));
+    CHECK(timeline.nodes.front().spans.back().name == "image pulls");
 }
 
 TEST_CASE("an image that was on the node takes no time", "[timeline]") {
