@@ -127,14 +127,17 @@ def test_a_list_tells_failing_programs_lost_nodes_and_what_cannot_start_from_wha
                      last={"terminated": {"exitCode": 1, "reason": "Error"}})
     no_image = pod("b", 0, train_job="unknown", phase="Pending", state={"waiting": {"reason": "ErrImagePull"}})
     silent = pod("c", 0, train_job="lost", node="n2", conditions=[condition("Ready", "False")])
-    jobs = [running("fails"), running("unknown", ready=False), running("lost"), running("far", ready=False)]
+    no_volume = pod("d", 0, train_job="bare", node="n2", phase="Pending", state={"waiting": {"reason": "ContainerCreating"}},
+                    conditions=[condition("PodReadyToStartContainers", "False")])
+    jobs = [running("fails"), running("unknown", ready=False), running("lost"), running("far", ready=False), running("bare", ready=False)]
     with Team(*jobs) as team:
-        team.objects[PODS] = [crash_loop, no_image, silent]
+        team.objects[PODS] = [crash_loop, no_image, silent, no_volume]
         team.objects["/apis/batch/v1/namespaces/team/jobs"] = [
             {"metadata": {"name": "fails-node-0", "namespace": "team", "labels": {"jobset.sigs.k8s.io/jobset-name": "fails"}}, "spec": {"backoffLimit": 6}}]
         rows = {row["name"]: (row["state"], row.get("detail")) for row in json.loads(out(team, "list", "-o", "json"))["items"]}
         assert rows == {"fails": ("fails and is retried", "3 of 6, exit code 1"), "unknown": ("cannot start", "its image cannot be pulled"),
-                        "lost": ("lost a node", "n2"), "far": ("waits for its Pods", None)}
+                        "lost": ("lost a node", "n2"), "far": ("waits for its Pods", None),
+                        "bare": ("cannot start", "its volumes or its network are not ready")}
         assert not [line for line in team.asked if "/nodes/" in line]
         # The node itself knows better than the Pod.
         team.objects["/api/v1/nodes"] = [{"metadata": {"name": "n2"}, "status": {"conditions": [condition("Ready")]}}]
@@ -258,10 +261,33 @@ def test_a_suspended_job_is_waited_for_until_its_last_program_has_ended():
         assert done.returncode == 5 and "team/night (1 Pod runs)" in done.stderr and done.stderr.count("note: pods could not be read") == 1
 
 
-def test_wait_ends_with_its_own_status_after_its_timeout():
-    with Team(running("night")) as team:
+def test_a_job_in_a_queue_that_never_ran_is_suspended():
+    with Team(train_job("night", condition("Suspended"), labels={"kueue.x-k8s.io/queue-name": "gpus"}, suspend=True)) as team:
+        assert "night queued after " in out(team, "wait", "night", "--for=suspended", "--timeout=5s", "--interval=100ms")
+
+
+def test_wait_says_once_what_keeps_a_job_from_its_end():
+    with Team(running("night", ready=False)) as team:
+        team.objects[PODS] = [pod("a", 0, phase="Pending", state={"waiting": {"reason": "ErrImagePull"}})]
+        waiting = subprocess.Popen(command(team, "wait", "night", "--interval=100ms"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=environment())
+        assert waiting.stderr.readline() == ("kubectl trainjob wait: team/night cannot start, its image cannot be pulled; "
+                                             "`kubectl trainjob explain team/night` says why\n")
+        seen = len(team.asked)
+        while f"GET {PODS}" not in [line.split("?")[0] for line in team.asked[seen:]]:
+            threading.Event().wait(0.02)
+        team.objects[JOBS] = [ended("night")]
+        printed, errors = waiting.communicate(timeout=60)
+        assert (waiting.returncode, errors) == (0, "") and "night complete after" in printed
+
+
+def test_wait_ends_with_its_own_status_after_its_timeout_and_says_what_goes_on():
+    with Team(running("night", ready=False)) as team:
+        team.objects[PODS] = [pod("a", 0, phase="Pending", state={"waiting": {"reason": "ErrImagePull"}})]
         done = run(team, "wait", "night", "--timeout=200ms", "--interval=100ms")
-        assert (done.returncode, done.stdout) == (5, "") and "these still wait: team/night\n" in done.stderr
+        assert (done.returncode, done.stdout) == (5, "") and done.stderr.endswith("team/night (cannot start, its image cannot be pulled)\n")
+        assert [line.split("?")[0] for line in team.asked].count(f"GET {PODS}") == 1, "as long as it waits, statuses are enough"
+        team.objects[PODS] = []
         team.objects[JOBS] = [running("night", ready=False)]
         done = run(team, "wait", "night", "--for=running", "--timeout=200ms", "--interval=100ms")
         assert done.returncode == 5 and "these still wait: team/night (waits for its Pods)\n" in done.stderr
@@ -298,6 +324,24 @@ def test_logs_of_all_pods_come_in_the_order_of_their_time():
         assert out(team, "logs", "night", "--node=1", "--prefix", "--tail=1") == "node-0-1 | two\n"
         missing = run(team, "logs", "night", "--node=7")
         assert missing.returncode == 1 and "TrainJob team/night has no node 7 yet; " in missing.stderr
+
+
+def test_words_of_a_node_are_no_output():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0), pod("b", 1, state="waiting", phase="Pending")]
+        team.logs = {"a": "unable to retrieve container logs for containerd://d0b7"}
+        done = run(team, "logs", "night")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "logs: a: its node does not have the output: unable to retrieve container logs for containerd://d0b7\n" in done.stderr
+        assert "logs: b: no node has taken it yet; `kubectl trainjob explain team/night` says why\n" in done.stderr
+
+
+def test_pods_of_an_earlier_job_of_the_name_are_left_out():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0), pod("b", 0)]
+        team.objects[PODS][1]["metadata"]["creationTimestamp"] = "2026-01-15T09:59:59Z"
+        team.logs = {"a": "2026-01-15T10:00:01Z one\n", "b": "2026-01-15T10:00:02Z two\n"}
+        assert out(team, "logs", "night") == "one\n"
 
 
 def test_the_output_of_a_silent_node_is_left_out_after_ten_seconds():
@@ -339,6 +383,18 @@ def test_followed_logs_end_with_the_job():
         team.objects[JOBS] = [ended("night")]
         rest, _ = following.communicate(timeout=60)
         assert (following.returncode, rest) == (0, "node-0-1 | two\n")
+
+
+def test_followed_logs_say_once_what_a_pod_lacks_for_its_start():
+    with Team(running("night", ready=False)) as team:
+        team.objects[PODS] = [pod("a", 0, phase="Pending", state={"waiting": {"reason": "ErrImagePull"}})]
+        following = subprocess.Popen(command(team, "logs", "night", "--follow"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        assert following.stderr.readline() == ("kubectl trainjob logs: a: cannot start, its image cannot be pulled; "
+                                               "`kubectl trainjob explain team/night` says why\n")
+        team.objects[PODS] = [pod("a", 0, state="terminated")]
+        team.logs = {"a": "2026-01-15T10:00:01Z one\n"}
+        team.objects[JOBS] = [ended("night")]
+        assert following.communicate(timeout=60) == ("one\n", "") and following.returncode == 0
 
 
 def test_output_without_line_ends_is_shown_in_parts_and_progress_bars_as_they_come():

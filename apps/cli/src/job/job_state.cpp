@@ -60,7 +60,7 @@ JobState activity_of(const JobStage& job, const PodsState& pods) {
     if (job.state == suspended && !job.suspend) return {"resuming", Tone::held};
     if ((job.state == suspended && goes_on) || (job.state == running && job.suspend))
         return {"suspending", Tone::held, goes_on ? time_to_stop(pods) : ""};
-    if (job.state == suspended && job.is_queued) return {"queued", Tone::held};
+    if (job.state == suspended && job.is_queued) return {queued_word, Tone::held};
     return job_state_of(job, pods);
 }
 

@@ -19,7 +19,8 @@ struct JobState {
 /// Returns "fails and is retried, 3 of 6, exit code 1".
 std::string text_of(const JobState& state);
 
-/// The word for a suspended TrainJob without running programs, if no queue holds it.
+/// The words for a suspended TrainJob without running programs: held by a queue, or by nobody else.
+inline constexpr std::string_view queued_word = "queued";
 inline constexpr std::string_view suspended_word = "suspended";
 
 /// What a TrainJob says of its own state.

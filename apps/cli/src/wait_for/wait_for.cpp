@@ -11,6 +11,9 @@
 namespace cli {
 namespace {
 
+// How many intervals pass between two looks for what keeps jobs from their end.
+constexpr int obstacles_every = 30;
+
 Text line_of(const Brief& job, api::Time now) {
     std::string line = printed_name(job) + " " + std::string(job.state.word);
     line += " after " + format_duration(since(job.created, job.end.value_or(now)));
@@ -40,7 +43,8 @@ public:
         : session_(session),
           settings_(settings),
           end_(settings.timeout.count() == 0 ? kube::SteadyTime::max()
-                                             : session.clock.now() + settings.timeout) {}
+                                             : session.clock.now() + settings.timeout),
+          next_obstacles_(session.clock.now() + obstacles_every * settings.interval) {}
 
     kube::Async<Output> run(Selection selection) {
         const Runtimes none;
@@ -51,7 +55,10 @@ public:
         for (const Brief& job : *first) waited_.emplace(job.key, Waited{.uid = job.uid});
         if (auto counted = co_await take(std::move(*first)); !counted) co_return counted.error();
         while (!waited_.empty()) {
-            if (session_.clock.now() >= end_) co_return timed_out();
+            if (session_.clock.now() >= end_) {
+                if (!looks_) co_await look_at_last(std::move(selection));
+                co_return timed_out();
+            }
             const auto next = std::max(session_.clock.now() + settings_.interval, next_look_);
             co_await session_.clock.sleep_until(std::min(next, end_));
             auto jobs = co_await read_existing(session_, selection);
@@ -69,16 +76,22 @@ public:
 private:
     // A later TrainJob of the same name is not the one to wait for.
     kube::Async<> take(std::vector<Brief> jobs) {
-        if (settings_.goal == Goal::running || settings_.goal == Goal::suspended)
+        const bool looks = looks_ || session_.clock.now() >= next_obstacles_;
+        if (looks) {
+            next_obstacles_ = session_.clock.now() + obstacles_every * settings_.interval;
             if (auto read = co_await look(jobs); !read) co_return read.error();
+        }
         std::set<api::ObjectKey> there;
         for (const Brief& job : jobs) {
             const auto at = waited_.find(job.key);
             if (at == waited_.end() || at->second.uid != job.uid) continue;
             there.insert(job.key);
             const Outcome outcome = outcome_of(settings_.goal, job);
-            at->second.does = what_goes_on(settings_.goal, job, session_.now());
-            if (outcome == Outcome::waits) continue;
+            if (looks_) at->second.does = what_goes_on(settings_.goal, job, session_.now());
+            if (outcome == Outcome::waits) {
+                if (looks && job.state.tone == Tone::bad) note_obstacle(job);
+                continue;
+            }
             decide(job.key, outcome);
             print(line_of(job, session_.now()));
         }
@@ -104,6 +117,16 @@ private:
         co_return read;
     }
 
+    // Why jobs have not ended, for the last words. Without an answer there is none.
+    kube::Task<> look_at_last(Selection selection) {
+        auto jobs = co_await read_existing(session_, selection);
+        if (!jobs) co_return;
+        if (auto read = co_await look(*jobs); !read) co_return;
+        for (const Brief& job : *jobs)
+            if (const auto at = waited_.find(job.key); at != waited_.end() && at->second.uid == job.uid)
+                at->second.does = what_goes_on(settings_.goal, job, session_.now());
+    }
+
     void decide(const api::ObjectKey& key, Outcome outcome) {
         waited_.erase(key);
         worst_ = std::max(worst_, outcome);
@@ -120,6 +143,14 @@ private:
                 .status = static_cast<int>(Outcome::timeout)};
     }
 
+    // Such a job may be waited for in vain.
+    void note_obstacle(const Brief& job) {
+        const std::string name = to_string(job.key);
+        if (noted_.insert(name + " " + std::string(job.state.word)).second)
+            print_error(log_line("wait", name + " " + text_of(job.state) + "; `kubectl trainjob explain " +
+                                             name + "` says why"));
+    }
+
     void note(const std::string& error) {
         if (std::exchange(last_error_, error) != error)
             print_error(log_line("wait", error + "; trying again"));
@@ -128,6 +159,8 @@ private:
     Session& session_;
     const WaitSettings& settings_;
     kube::SteadyTime end_;
+    // A status tells the end of a job, but not whether its programs run.
+    const bool looks_ = settings_.goal == Goal::running || settings_.goal == Goal::suspended;
     struct Waited {
         std::string uid = {};
         std::string does = {};  // by the last look
@@ -135,6 +168,7 @@ private:
     std::map<api::ObjectKey, Waited> waited_ = {};
     std::set<std::string> noted_ = {};
     kube::SteadyTime next_look_ = {};
+    kube::SteadyTime next_obstacles_;
     Outcome worst_ = Outcome::reached;
     std::string last_error_ = {};
 };
@@ -151,8 +185,8 @@ kube::Async<Output> wait_in(Session& session, const WaitSettings& settings) {
 Outcome outcome_of(Goal goal, const Brief& job) {
     if (!job.ended) {
         const bool runs = job.state.word == job_state_of(PodsState{.what = PodsDo::run}).word;
-        const bool reached =
-            (goal == Goal::running && runs) || (goal == Goal::suspended && job.state.word == suspended_word);
+        const bool rests = job.state.word == suspended_word || job.state.word == queued_word;
+        const bool reached = (goal == Goal::running && runs) || (goal == Goal::suspended && rests);
         return reached ? Outcome::reached : Outcome::waits;
     }
     const bool wanted = goal == (job.complete ? Goal::complete : Goal::failed);
@@ -160,8 +194,6 @@ Outcome outcome_of(Goal goal, const Brief& job) {
 }
 
 std::string what_goes_on(Goal goal, const Brief& job, api::Time now) {
-    // The Pods are not looked at, and a status alone may call running what fails.
-    if (goal == Goal::complete || goal == Goal::failed) return "";
     if (goal != Goal::suspended || job.pods.unfinished == 0) return text_of(job.state);
     const auto count = static_cast<std::size_t>(job.pods.unfinished);
     std::string text = std::to_string(count) + (count == 1 ? " Pod" : " Pods");
@@ -208,7 +240,8 @@ Command wait_command() {
             .about = "wait until TrainJobs run, are suspended, complete or fail",
             .help =
                 "Waits until all of some TrainJobs are complete, or have failed, or run, or are suspended "
-                "with all their programs ended, and prints a line for each. Exit status: 0 if all are as "
+                "or queued with all their programs ended, and prints a line for each. Exit status: 0 if all "
+                "are as "
                 "--for says; 3 if one has ended in "
                 "another way; 4 if one was deleted; 5 after --timeout; 1 if they cannot be read; 2 on bad "
                 "usage and for a kubeconfig that cannot be used.",

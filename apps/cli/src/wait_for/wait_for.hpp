@@ -27,11 +27,11 @@ api::Result<Output> wait_for(const WaitSettings& settings);
 Command wait_command();
 
 /// Returns the outcome of the wait for one TrainJob. A suspended one is waited for until its last program has
-/// ended.
+/// ended. One that a queue holds is suspended as well.
 Outcome outcome_of(Goal goal, const Brief& job);
 
 /// Returns what a TrainJob does that is still waited for: its state, or "2 Pods stop for 8s: a on n1, b on
-/// n2" of one that is to stand still; "" if its Pods are not looked at.
+/// n2" of one that is to stand still.
 std::string what_goes_on(Goal goal, const Brief& job, api::Time now);
 
 }  // namespace cli

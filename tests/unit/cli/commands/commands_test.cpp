@@ -161,7 +161,18 @@ TEST_CASE("a job that is to be suspended is waited for until its last program ha
     set_pods(job, {.is_read = true});
     CHECK(outcome_of(Goal::suspended, job) == Outcome::reached);
     CHECK(what_goes_on(Goal::running, job, now) == "suspended");
-    CHECK(what_goes_on(Goal::complete, job, now).empty());
+    CHECK(what_goes_on(Goal::complete, job, now) == "suspended");
+}
+
+TEST_CASE("a job that a queue holds is suspended, once its last program has ended", "[wait]") {
+    Brief job = running();
+    job.stage = {.state = lifecycle::State::suspended, .suspend = true, .is_queued = true};
+    set_pods(job, {.is_read = true, .unfinished = 1, .names = {"a on n1"}, .grace = 30s});
+    CHECK(outcome_of(Goal::suspended, job) == Outcome::waits);
+    set_pods(job, {.is_read = true});
+    CHECK(job.state.word == "queued");
+    CHECK(outcome_of(Goal::suspended, job) == Outcome::reached);
+    CHECK(outcome_of(Goal::running, job) == Outcome::waits);
 }
 
 TEST_CASE("names cannot be combined with labels, and one of them is required", "[wait]") {
