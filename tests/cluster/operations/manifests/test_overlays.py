@@ -124,6 +124,12 @@ def test_the_monitor_and_the_alerts_are_labelled_as_the_guide_says(plane, overla
     assert labelled == {"PodMonitor", "PrometheusRule"}
 
 
+def preferred_topologies(pod):
+    """Returns {label of nodes: the Pods of which there should be none with an equal one}."""
+    terms = pod["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    return {each["podAffinityTerm"]["topologyKey"]: each["podAffinityTerm"]["labelSelector"] for each in terms}
+
+
 def test_high_availability_requires_different_nodes_and_a_high_priority(overlay):
     objects = overlay("high-availability")
     assert deployment(objects, "webhook")["replicas"] == 3
@@ -131,7 +137,8 @@ def test_high_availability_requires_different_nodes_and_a_high_priority(overlay)
     for program in ("webhook", "reconciler"):
         pod = deployment(objects, program)["template"]["spec"]
         constraints = {each["topologyKey"]: each["whenUnsatisfiable"] for each in pod["topologySpreadConstraints"]}
-        assert constraints == {"kubernetes.io/hostname": "DoNotSchedule", "topology.kubernetes.io/zone": "ScheduleAnyway"}
+        assert constraints == {"kubernetes.io/hostname": "DoNotSchedule"}
+        assert preferred_topologies(pod).keys() == {"topology.kubernetes.io/zone"}
         assert pod["priorityClassName"] == "system-cluster-critical"
 
 
@@ -214,10 +221,10 @@ def test_budgets_policies_and_spread_constraints_select_the_pods(overlay, name):
     objects = overlay(name)
     for program in programs_of(objects):
         labels = deployment(objects, program)["template"]["metadata"]["labels"]
+        pod = deployment(objects, program)["template"]["spec"]
         selectors = [objects["PodDisruptionBudget", f"signalbox-{program}"]["spec"]["selector"],
                      objects["NetworkPolicy", f"signalbox-{program}"]["spec"]["podSelector"],
-                     *[each["labelSelector"] for each in
-                       deployment(objects, program)["template"]["spec"]["topologySpreadConstraints"]]]
+                     *[each["labelSelector"] for each in pod["topologySpreadConstraints"]], *preferred_topologies(pod).values()]
         assert len(selectors) == 4
         for selector in selectors:
             assert selector["matchLabels"] and selector["matchLabels"].items() <= labels.items()
