@@ -68,9 +68,12 @@ def test_nothing_is_left_of_nodes_that_were_stopped_while_a_pod_ran(unchanged):
 
 
 def test_nothing_is_left_of_nodes_whose_test_was_killed(unchanged, tmp_path):
-    with subprocess.Popen([sys.executable, "-B", "-c", SCRIPT, tmp_path, HERE]) as test:
+    # The path of a socket has at most 107 bytes, and a folder of a user's may have more.
+    folder = tmp_path / "a-long-name" / ("-" * 100)
+    folder.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-B", "-c", SCRIPT, folder, HERE]) as test:
         try:
-            wait_for("the nodes", lambda: (tmp_path / "started").exists() or test.poll() is not None, 240)
+            wait_for("the nodes", lambda: (folder / "started").exists() or test.poll() is not None, 240)
             assert test.poll() is None and len(cgroups.names()) == 2
         finally:
             test.send_signal(signal.SIGKILL)

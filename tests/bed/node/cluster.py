@@ -1,6 +1,8 @@
 """A control plane with two real nodes."""
 
+import os
 import pathlib
+import signal
 import sys
 import urllib.parse
 
@@ -56,10 +58,30 @@ class RealCluster(ControlPlane):
         """Returns the socket of a node's containerd."""
         return self.directory / name / "containerd.sock"
 
+    def kill_kubelet(self, name):
+        """Kills the kubelet of a node, which starts it again. Its programs go on."""
+        ours = str(self.directory / f"{name}.kubeconfig").encode()
+        for arguments in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = arguments.read_bytes().split(b"\0")
+            except OSError:  # it has ended
+                continue
+            if words[0].endswith(b"/kubelet") and ours in words:
+                os.kill(int(arguments.parent.name), signal.SIGKILL)
+                return
+        raise RuntimeError(f"{name} has no kubelet")
+
     def load(self, archive):
         """Imports the images of an archive on both nodes."""
         for name in NAMES:
             containerd.import_archive(self.socket_of(name), archive)
+
+    def name_image(self, reference, *names):
+        """Gives an image of both nodes these names as well, as if it had been pulled by them."""
+        for node in NAMES:
+            for name in names:
+                named = containerd.control(self.socket_of(node), "images", "tag", "--force", reference, name)
+                assert named.returncode == 0, named.stderr
 
     def kubeconfig_outside(self):
         """Returns the administrator's kubeconfig for programs of this machine, which are not in the namespace of node 1."""

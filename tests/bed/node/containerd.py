@@ -97,10 +97,11 @@ def copy_of(source, target):
 
 def _import(archives, root):
     with tempfile.TemporaryDirectory(prefix="signalbox-import-") as scratch:
-        scratch = pathlib.Path(scratch)
-        write_config(scratch / "config.toml", root, scratch / "state", scratch / "socket", scratch / "networks")
+        scratch = pathlib.Path(scratch).resolve()
+        write_config(scratch / "config.toml", root, scratch / "state", _short("socket"), scratch / "networks")
         # In a mount namespace of its own, so that an interrupted import leaves no mount.
-        daemon = Process("containerd", ["unshare", "--mount", program("containerd"), "--config", scratch / "config.toml"], scratch / "log", environment())
+        daemon = Process("containerd", ["unshare", "--mount", f"--wd={scratch}", program("containerd"), "--config", scratch / "config.toml"],
+                         scratch / "log", environment())
         try:
             wait_until_served(scratch / "socket", daemon)
             for archive in archives:
@@ -111,16 +112,26 @@ def _import(archives, root):
                 daemon.kill()
 
 
+def control(socket, *words):
+    """Runs a command of the containerd with this socket."""
+    return subprocess.run([program("ctr"), "--address", _short(socket.name), "--namespace", NAMESPACE, *words], cwd=socket.parent,
+                          capture_output=True, text=True)
+
+
+def _short(name):
+    """Returns the path of a socket in the present folder: one with all folders may have more than the 107 bytes that the kernel takes."""
+    return f"/proc/self/cwd/{name}"
+
+
 def import_archive(socket, archive):
-    run = subprocess.run([program("ctr"), "--address", socket, "--namespace", NAMESPACE, "images", "import", archive],
-                         capture_output=True, text=True)
+    run = control(socket, "images", "import", pathlib.Path(archive).resolve())
     if run.returncode:
         raise RuntimeError(f"{archive} cannot be imported: {run.stderr.strip()}")
 
 
 def wait_until_served(socket, daemon):
     deadline = time.monotonic() + _TIMEOUT
-    while subprocess.run([program("ctr"), "--address", socket, "version"], capture_output=True).returncode:
+    while control(socket, "version").returncode:
         if not daemon.running() or time.monotonic() > deadline:
             raise RuntimeError(f"containerd does not answer; the end of {daemon.log}:\n{daemon.tail()}")
         time.sleep(0.05)

@@ -26,6 +26,8 @@ _CLONE_NEWNS, _CLONE_NEWPID = 0x20000, 0x20000000
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
+# The folder of the node, under which it has its files and sockets: the path of a socket has at most 107 bytes.
+HERE = pathlib.Path("/run/node")
 # The kubelet sets these on the machine, unless they are so already: it finds files with the values.
 SYSCTLS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
            "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
@@ -96,41 +98,47 @@ def unshare(what):
 
 
 def be_the_node(settings, name, data):
-    directory, number = pathlib.Path(settings["directory"]), settings["number"]
-    mount_folders(data, directory)
+    number = settings["number"]
+    mount_folders(data, pathlib.Path(settings["directory"]))
     for path, value in {"net/ipv4/ip_forward": 1, "net/bridge/bridge-nf-call-iptables": 1}.items():
         pathlib.Path("/proc/sys", path).write_text(str(value))
-    networks = directory / "networks"
+    networks = HERE / "networks"
     networks.mkdir(exist_ok=True)
     (networks / "bridge.conflist").write_text(json.dumps({"cniVersion": "0.4.0", "name": "pods", "plugins": [{
         "type": "bridge", "bridge": "pods", "isDefaultGateway": True, "hairpinMode": True,
         "ipam": {"type": "host-local", "ranges": [[{"subnet": pods_of(number)}]]}}]}))
-    socket = directory / "containerd.sock"
-    containerd.write_config(directory / "containerd.toml", "/var/lib/containerd", "/run/containerd", socket, networks)
-    (directory / "kubelet.yaml").write_text(json.dumps(kubelet_configuration(settings, name, socket)))
+    socket = HERE / "containerd.sock"
+    containerd.write_config(HERE / "containerd.toml", "/var/lib/containerd", "/run/containerd", socket, networks)
+    (HERE / "kubelet.yaml").write_text(json.dumps(kubelet_configuration(settings, name, socket)))
     programs = pathlib.Path(settings["programs"])
-    ours = {"containerd": launch(directory / "containerd.log", [containerd.program("containerd"), "--config", directory / "containerd.toml"],
-                                 containerd.environment())}
+    commands = {
+        "containerd": [containerd.program("containerd"), "--config", HERE / "containerd.toml"],
+        "kube-proxy": [
+            programs / "kube-proxy", "--kubeconfig", settings["proxy_kubeconfig"], "--hostname-override", settings["name"], "--proxy-mode", "nftables",
+            "--cluster-cidr", "10.244.0.0/16", "--healthz-bind-address", "127.0.0.1:10256", "--metrics-bind-address", "127.0.0.1:10249",
+            # Limits of the whole machine stay as they are.
+            "--conntrack-max-per-core", "0", "--conntrack-tcp-timeout-established", "0", "--conntrack-tcp-timeout-close-wait", "0"],
+        "kubelet": [
+            programs / "kubelet", "--config", HERE / "kubelet.yaml", "--kubeconfig", settings["kubeconfig"], "--hostname-override", settings["name"],
+            "--node-ip", address_of(number), "--cert-dir", "/var/lib/kubelet/pki"],
+    }
+    names = {launch("containerd", commands): "containerd"}
     wait_for_socket(socket)
-    ours["kube-proxy"] = launch(directory / "kube-proxy.log", [
-        programs / "kube-proxy", "--kubeconfig", settings["proxy_kubeconfig"], "--hostname-override", settings["name"], "--proxy-mode", "nftables",
-        "--cluster-cidr", "10.244.0.0/16", "--healthz-bind-address", "127.0.0.1:10256", "--metrics-bind-address", "127.0.0.1:10249",
-        # Limits of the whole machine stay as they are.
-        "--conntrack-max-per-core", "0", "--conntrack-tcp-timeout-established", "0", "--conntrack-tcp-timeout-close-wait", "0"])
-    ours["kubelet"] = launch(directory / "kubelet.log", [
-        programs / "kubelet", "--config", directory / "kubelet.yaml", "--kubeconfig", settings["kubeconfig"], "--hostname-override", settings["name"],
-        "--node-ip", address_of(number), "--cert-dir", "/var/lib/kubelet/pki"], containerd.environment())
-    names = {pid: program for program, pid in ours.items()}
+    names.update({launch(program, commands): program for program in ("kube-proxy", "kubelet")})
     while True:
         # As the first process of its namespace, it is the parent of every orphan.
         pid, status = os.wait()
-        if pid in names:
-            print(f"{names[pid]} has ended with {os.waitstatus_to_exitcode(status)}; its log is {directory / names[pid]}.log", flush=True)
+        if pid not in names:
+            continue
+        program = names.pop(pid)
+        if program != "kubelet" or not os.WIFSIGNALED(status):
+            print(f"{program} has ended with {os.waitstatus_to_exitcode(status)}; its log is {settings['directory']}/{program}.log", flush=True)
             return
+        names[launch(program, commands)] = program  # as the service of a node does
 
 
 def mount_folders(data, directory):
-    """Gives the node a /run, a /var/lib and a /var/log of its own."""
+    """Gives the node a /run, a /var/lib and a /var/log of its own, and its directory at HERE."""
     mount("--make-rprivate", "/")
     mount("-t", "proc", "proc", "/proc")
     for folder in ("lib", "log"):
@@ -144,6 +152,8 @@ def mount_folders(data, directory):
     mount("--bind", data / "lib", "/var/lib")
     mount("--bind", data / "log", "/var/log")
     mount("-t", "tmpfs", "tmpfs", "/run")
+    HERE.mkdir()
+    mount("--bind", directory, HERE)
     os.makedirs("/var/lib/kubelet")
     for folder in ("/var/lib", "/run"):
         mount("--make-rshared", folder)
@@ -166,7 +176,7 @@ def kubelet_configuration(settings, name, socket):
         "authorization": {"mode": "Webhook"},
         "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{name}", "failCgroupV1": False, "failSwapOn": False,
         "containerRuntimeEndpoint": f"unix://{socket}",
-        "clusterDNS": [address_of(1)], "clusterDomain": "cluster.local", "resolvConf": str(pathlib.Path(settings["directory"]) / "resolv.conf"),
+        "clusterDNS": [address_of(1)], "clusterDomain": "cluster.local", "resolvConf": str(HERE / "resolv.conf"),
         "maxPods": 80,
         # How soon a Pod sees a change of its Secret. JobSet's controller is ready only once it has seen its certificate.
         "syncFrequency": "5s",
@@ -176,15 +186,16 @@ def kubelet_configuration(settings, name, socket):
     }
 
 
-def launch(log, arguments, environment=None):
-    with open(log, "ab") as file:
-        return subprocess.Popen([str(argument) for argument in arguments], stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                                env={**os.environ, **(environment or {})}).pid
+def launch(name, commands):
+    """Starts one of the commands (name: arguments). Returns the id of its process."""
+    with open(HERE / f"{name}.log", "ab") as file:
+        return subprocess.Popen([str(argument) for argument in commands[name]], stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                                env={**os.environ, **containerd.environment()}).pid
 
 
 def wait_for_socket(socket):
     deadline = time.monotonic() + 60
-    while subprocess.run([containerd.program("ctr"), "--address", socket, "version"], capture_output=True).returncode:
+    while containerd.control(socket, "version").returncode:
         if time.monotonic() > deadline:
             raise RuntimeError("containerd does not answer")
         time.sleep(0.05)

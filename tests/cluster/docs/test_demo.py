@@ -5,7 +5,6 @@ import pathlib
 import re
 import signal
 import subprocess
-import tempfile
 
 import pytest
 
@@ -73,17 +72,12 @@ MOMENTS = {
 }
 
 
-@pytest.fixture
-def state():
-    """The folder of the demo's temporary files. Its name is short, as the path of containerd's socket has at most 107 bytes."""
-    with tempfile.TemporaryDirectory(prefix="demo-") as folder:
-        yield pathlib.Path(folder)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda sign: sign.name)
-def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, state, sign, moment):
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, sign, moment):
+    state = tmp_path / "state"
+    state.mkdir()
     programs, printed, options = MOMENTS[moment]
     with open(tmp_path / "out", "w+") as out, open(tmp_path / "errors", "w+") as errors:
         demo = subprocess.Popen([*COMMAND, *options], stdout=out, stderr=errors, start_new_session=True,
