@@ -15,8 +15,11 @@ from rest import wait_for
 
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 IN_A_CLUSTER = re.compile(r"kubectl (?!trainjob (check|render))")
-LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources|trainjob (explain|list|timeline|wait))\b)")
+LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources|trainjob (explain|list|logs|timeline|wait))\b)")
 DEFAULT = re.compile(r"\bdefault(?=/| namespace\b)|(?<=-n )default\b")
+# Those that need programs that run, or that end when they are told to. tests/cluster/real follows them, the others are followed on nodes
+# that only pretend to run Pods.
+ON_REAL_NODES = {"first-minutes-data-scientist.md", "getting-started.md", "kubectl-trainjob.md", "lifecycle.md", "troubleshooting.md"}
 FILE = re.compile(r"# (\S+\.yaml)\n")
 
 
@@ -74,6 +77,16 @@ def keep_pods_running(rest):
             pod = job["template"]["spec"]["template"]
             pod.setdefault("metadata", {}).setdefault("labels", {})["signalbox.test/run-seconds"] = "never"
         rest.replace("clustertrainingruntimes", runtime)
+
+
+def runbook_commands(page):
+    """Returns [(name of the alert, command)] of docs/operations.md."""
+    blocks = re.findall(r"(?ms)^### (Signalbox\w+)\n\n```\n(.*?)\n```", page.read_text())
+    return [(name, line) for name, block in blocks for line in ([block] if block.startswith("for ") else block.splitlines())]
+
+
+# Commands of the runbook about our own Pods.
+NEEDS_PODS = re.compile(r"\b(logs|port-forward|top|POD|pods|deployment|secret|VERB)\b")
 
 
 class Reader:

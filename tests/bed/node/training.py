@@ -6,18 +6,19 @@ from .images import FRAMEWORKS, TRAINING
 
 WORKSPACE = pathlib.Path(__file__).with_name("workspace")
 # By runtime. JAX and XGBoost need packages that are not beside PyTorch. The torchrun of Debian's PyTorch 1.13 fails with its own defaults for
-# these two, which are 0: with Python 3.11, Std.from_str("0") finds no member.
+# these two, which are 0: with Python 3.11, Std.from_str("0") finds no member. So they name a process that is not there.
 _ENVIRONMENT = {
     "jax-distributed": {"PYTHONPATH": FRAMEWORKS},
     "xgboost-distributed": {"PYTHONPATH": FRAMEWORKS},
-    "torch-distributed": {"PET_REDIRECTS": "1", "PET_TEE": "1"},
+    "torch-distributed": {"PET_REDIRECTS": "9:1", "PET_TEE": "9:1"},
 }
 
 
 def train_job(name, runtime, command, nodes=1, trainer=None, **spec):
+    # A program on a machine of two cores leaves room for what the guides ask for.
     return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": name}, "spec": {
         "runtimeRef": {"name": runtime}, **spec,
-        "trainer": {"numNodes": nodes, "command": command, "resourcesPerNode": {"requests": {"cpu": "50m"}}, **(trainer or {})}}}
+        "trainer": {"numNodes": nodes, "command": command, "resourcesPerNode": {"requests": {"cpu": "10m"}}, **(trainer or {})}}}
 
 
 def pod_specs(runtime):
@@ -36,7 +37,8 @@ def adapt_runtimes(rest, names, files=None):
 
 
 def _adapt(pod, environment):
-    pod["volumes"] = [{"name": "programs", "configMap": {"name": "programs"}}]
+    # Other namespaces have no programs.
+    pod["volumes"] = [{"name": "programs", "configMap": {"name": "programs", "optional": True}}]
     for container in pod["containers"]:
         container["image"] = TRAINING
         container.setdefault("volumeMounts", []).append({"name": "programs", "mountPath": "/workspace"})

@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from guides import NEEDS_PODS, runbook_commands
 from jobs import train_job
 from paths import ROOT
 from progress import resume, until, until_held, until_runs
@@ -164,15 +165,9 @@ def test_a_wrong_ca_is_refused_in_words_that_troubleshooting_and_the_log_have(si
     wait_for("admission to work again", lambda: not refusal(cluster, job_of("seen")))
 
 
-NEEDS_PODS = re.compile(r"\b(logs|port-forward|top|POD|pods|deployment|secret|VERB)\b")
-
-
 def test_commands_of_the_runbook_work(signalbox, cluster, tmp_path):
-    """Those that need no Pods of Signalbox: the test bed has none."""
-    runbook = (ROOT / "docs" / "operations.md").read_text()
-    blocks = re.findall(r"(?ms)^### (Signalbox\w+)\n\n```\n(.*?)\n```", runbook)
-    commands = [(name, line) for name, block in blocks
-                for line in ([block] if block.startswith("for ") else block.splitlines()) if not NEEDS_PODS.search(line)]
+    """Those that need no Pods of Signalbox, which run in tests/cluster/real."""
+    commands = [(name, line) for name, line in runbook_commands(ROOT / "docs" / "operations.md") if not NEEDS_PODS.search(line)]
     assert len(commands) > 10
     for name, command in commands:
         run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60,

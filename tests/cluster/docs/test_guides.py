@@ -1,4 +1,5 @@
-"""Follows every guide in docs/ word for word on the real control plane: applies its YAML, runs its commands, compares their output."""
+"""Follows the guides in docs/ word for word on the real control plane: applies their YAML, runs their commands, compares the output. Those
+that need real nodes as well: tests/cluster/real/test_guides.py."""
 
 import os
 import pathlib
@@ -6,14 +7,14 @@ import pathlib
 import pytest
 
 from paths import ROOT
-from guides import Reader, keep_pods_running, steps_of
+from guides import ON_REAL_NODES, Reader, keep_pods_running, steps_of
 
 DOCS = ROOT / "docs"
 # Needs no cluster: tests/programs/cli/test_command_line.py.
 ELSEWHERE = {"offline-tools.md"}
-GUIDES = sorted({path.name for path in DOCS.glob("*.md") if "```console" in path.read_text()} - ELSEWHERE)
+GUIDES = sorted({path.name for path in DOCS.glob("*.md") if "```console" in path.read_text()} - ELSEWHERE - ON_REAL_NODES)
 # The test bed's nodes end a pod after a second. For guides about running jobs, they do not.
-LONG = {"dra.md", "first-minutes-data-scientist.md", "kubectl-trainjob.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
+LONG = {"dra.md", "kueue.md", "runtime-patches.md"}
 
 
 @pytest.mark.parametrize("name", GUIDES)

@@ -1,5 +1,6 @@
 """Two real nodes, and Signalbox as Pods in images that scripts/images has built: installed by the commands of README.md."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -7,13 +8,16 @@ import subprocess
 import pytest
 
 from node.cluster import RealCluster
+from node.installed import DEPLOYMENTS
 from node.jobset import write_manifests
+from node.registry import Registry
 from node.training import adapt_runtimes
 from paths import ROOT
 from progress_deployment import GUIDE
+from rest import true_conditions, wait_for
 
+SECONDS = 240
 USED = ("plain", "torch-distributed", "jax-distributed", "xgboost-distributed", "deepspeed-distributed")
-DEPLOYMENTS = ("signalbox-webhook", "signalbox-reconciler", "signalbox-progress")
 
 
 @pytest.fixture(scope="session")
@@ -54,14 +58,61 @@ def runtimes(cluster, installed, admin):
     adapt_runtimes(admin, USED, {"progress.py": GUIDE})
 
 
-@pytest.fixture
-def plugin(cluster):
-    """Returns the output of `kubectl trainjob`."""
-    program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+@pytest.fixture(scope="session")
+def registry(cluster):
+    with Registry(cluster.nodes.network):
+        yield
 
+
+@pytest.fixture(scope="session", autouse=True)
+def jobs(request, runtimes, registry, admin):
+    """Creates what the files that run have in JOBS, before the first test: most of them wait."""
+    for module in dict.fromkeys(item.module for item in request.session.items):
+        for each in getattr(module, "JOBS", ()):
+            admin.create(each)
+
+
+@pytest.fixture(scope="session")
+def plugin_command(cluster):
+    """Returns arguments and environment of `kubectl trainjob`, for subprocess."""
+    program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+    return lambda *words: {"args": [program, *words], "env": {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}}
+
+
+@pytest.fixture(scope="session")
+def attempt(plugin_command):
+    """Runs `kubectl trainjob`. Returns its status, output and errors."""
     def run(*words):
-        ran = subprocess.run([program, *words], env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}, capture_output=True, text=True,
-                             check=False)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
+        ran = subprocess.run(**plugin_command(*words), capture_output=True, text=True, check=False)
+        return ran.returncode, ran.stdout, ran.stderr
     return run
+
+
+@pytest.fixture(scope="session")
+def plugin(attempt):
+    """Returns the output of `kubectl trainjob`."""
+    def run(*words):
+        status, output, errors = attempt(*words)
+        assert status == 0, output + errors
+        return output
+    return run
+
+
+@pytest.fixture(scope="session")
+def state_of(plugin):
+    """Returns the state of a job as `kubectl trainjob list` has it, with its detail."""
+    def state(name):
+        row, = (row for row in json.loads(plugin("list", "-o", "json"))["items"] if row["name"] == name)
+        return ", ".join(filter(None, (row["state"], row.get("detail"))))
+    return state
+
+
+@pytest.fixture(scope="session")
+def ended(admin):
+    """Waits for the end of one of the jobs. Returns its last condition."""
+    def wait(name):
+        def end():
+            conditions = true_conditions(admin.get("trainjobs", name))
+            return next((kind for kind in ("Complete", "Failed") if kind in conditions), None)
+        return wait_for(f"the end of {name}", end, SECONDS)
+    return wait

@@ -1,7 +1,5 @@
 """Training programs that really run: ten TrainJobs, from their creation to their end, side by side."""
 
-import pytest
-
 from node.training import train_job
 from rest import true_conditions, wait_for
 
@@ -19,23 +17,6 @@ JOBS = [
     train_job("misspelt", "plain", ["trainn"]),
     train_job("deadline", "plain", ["python3", "-c", "import time; print('begins'); time.sleep(600)"], activeDeadlineSeconds=30),
 ]
-
-
-@pytest.fixture(scope="module")
-def jobs(runtimes, admin):
-    for job in JOBS:
-        admin.create(job)
-
-
-@pytest.fixture
-def ended(jobs, admin):
-    """Waits for the end of one of the jobs. Returns its last condition."""
-    def wait(name):
-        def end():
-            conditions = true_conditions(admin.get("trainjobs", name))
-            return next((kind for kind in ("Complete", "Failed") if kind in conditions), None)
-        return wait_for(f"the end of {name}", end, SECONDS)
-    return wait
 
 
 def test_a_program_without_a_framework_runs_on_each_node(ended, plugin):
