@@ -253,6 +253,7 @@ def foreign_service(name):
 def job_fails(tale):
     """Without a JobSet controller: the Pod and the end of the JobSet are made by hand. A job that has ended is not looked at again."""
     tale.create_runtime()
+    tale.rest.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
     names = (f"failing-{number}" for number in itertools.count())
 
     def fail():
