@@ -1,5 +1,7 @@
 """Training programs that really run: ten TrainJobs, from their creation to their end, side by side."""
 
+import pytest
+
 from node.training import train_job
 from rest import true_conditions, wait_for
 
