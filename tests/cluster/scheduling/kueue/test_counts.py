@@ -123,7 +123,8 @@ def taken(pod_spec):
     def amounts(resources):
         found = {**resources.get("limits", {}), **resources.get("requests", {})}
         return {name: quantity(amount) for name, amount in found.items()} | {f"claim {each['name']}": 1 for each in resources.get("claims", [])}
-    every = pod_spec["containers"] + pod_spec.get("initContainers", [])
+    # The installer of Flux takes what its node takes, and before it, so that a Pod takes no more. Kueue's library gives it nothing.
+    every = pod_spec["containers"] + [each for each in pod_spec.get("initContainers", []) if each["name"] != "flux-installer"]
     return {each["name"]: amounts(each.get("resources", {})) for each in every}
 
 
