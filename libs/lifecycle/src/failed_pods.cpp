@@ -104,14 +104,17 @@ FailedPods::Seen FailedPods::see(const Json& pod) {
         }
     const std::string of_pod = cut(status["reason"], most_of_reason);
     const bool by_node = !first || is_disrupted(pod) || !of_pod.empty();
-    if (first) {
+    if (!of_pod.empty()) {
+        // What its containers exit with follows from that.
+        failure.reason = of_pod;
+        failure.container.clear();
+    } else if (first) {
         failure.exit_code = as_int32((*first)["exitCode"]);
         if (const auto sent = as_int32((*first)["signal"]); sent && *sent > 0) failure.signal = sent;
         const std::int64_t code = failure.exit_code.value_or(0);
         if (!failure.signal && code > 128 && code <= 128 + signals) failure.signal = code - 128;
         failure.reason = cut((*first)["reason"], most_of_reason);
     }
-    if (by_node && !of_pod.empty()) failure.reason = of_pod;
     if (failure.reason.empty()) failure.reason = is_disrupted(pod) ? "DisruptionTarget" : "Error";
     const std::string_view said = first && !by_node ? (*first)["message"].as_string() : std::string_view();
     failure.message = end_of_message(said.empty() ? status["message"].as_string() : said);

@@ -99,6 +99,9 @@ TEST_CASE("of Pods that ended within two seconds the one with the likelier cause
     CHECK(name_of_first({error, killed}) == "job-node-0-1");
     CHECK(name_of_first({error, killed, memory}) == "job-node-0-2");
     CHECK(name_of_first({error, killed, memory, evicted}) == "job-node-0-3");
+    CHECK(first_of({evicted})->reason == "Evicted");
+    CHECK(first_of({evicted})->exit_code == std::nullopt);
+    CHECK(first_of({evicted})->container.empty());
     CHECK(name_of_first({exited(0, 1, 49s), memory, evicted}) == "job-node-0-0");
     CHECK(name_of_first({exited(7, 1, 50s), exited(5, 1, 51s), exited(6, 1, 50s)}) == "job-node-0-6");
 }
