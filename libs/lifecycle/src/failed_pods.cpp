@@ -6,6 +6,7 @@
 
 #include "api/condition.hpp"
 #include "api/names.hpp"
+#include "api/pod.hpp"
 #include "api/text.hpp"
 #include "lifecycle/refusal.hpp"
 
@@ -56,19 +57,6 @@ bool was_told_to_end(const Json& pod, api::Time failed) {
     return failed >= *deletion - std::chrono::seconds(std::clamp<std::int64_t>(grace, 0, most_of_grace));
 }
 
-const Json* controller_of(const Json& pod) {
-    for (const Json& owner : pod["metadata"]["ownerReferences"].items())
-        if (owner["controller"].bool_or(false)) return &owner;
-    return nullptr;
-}
-
-bool belongs_to(const std::string& job_set_uid, const Json& pod) {
-    const Json* owner = controller_of(pod);
-    return owner && (*owner)["kind"].as_string() == "Job" &&
-           (*owner)["apiVersion"].as_string() == "batch/v1" &&
-           pod["metadata"]["labels"][api::job_set_uid_label].as_string() == job_set_uid;
-}
-
 // The API server would refuse a status with any other number, and the job would not end.
 std::optional<std::int64_t> as_int32(const Json& number) {
     using Limits = std::numeric_limits<std::int32_t>;
@@ -103,7 +91,8 @@ FailedPods::Seen FailedPods::see(const Json& pod) {
             failure.container = cut(container["name"], 63);
         }
     const std::string of_pod = cut(status["reason"], most_of_reason);
-    const bool by_node = !first || is_disrupted(pod) || !of_pod.empty();
+    const bool disrupted = is_disrupted(pod);
+    const bool by_node = !first || disrupted || !of_pod.empty();
     if (!of_pod.empty()) {
         // What its containers exit with follows from that.
         failure.reason = of_pod;
@@ -115,7 +104,7 @@ FailedPods::Seen FailedPods::see(const Json& pod) {
         if (!failure.signal && code > 128 && code <= 128 + signals) failure.signal = code - 128;
         failure.reason = cut((*first)["reason"], most_of_reason);
     }
-    if (failure.reason.empty()) failure.reason = is_disrupted(pod) ? "DisruptionTarget" : "Error";
+    if (failure.reason.empty()) failure.reason = disrupted ? "DisruptionTarget" : "Error";
     const std::string_view said = first && !by_node ? (*first)["message"].as_string() : std::string_view();
     failure.message = end_of_message(said.empty() ? status["message"].as_string() : said);
     if (by_node)
@@ -129,7 +118,8 @@ FailedPods::Seen FailedPods::see(const Json& pod) {
 
 void FailedPods::add(const std::vector<Json>& pods) {
     for (const Json& pod : pods) {
-        if (!belongs_to(job_set_uid_, pod)) continue;
+        const std::string_view job_set_uid = api::job_set_uid_of(pod);
+        if (job_set_uid.empty() || job_set_uid != job_set_uid_) continue;
         Seen seen = see(pod);
         if (!was_told_to_end(pod, seen.failure.time)) seen_.push_back(std::move(seen));
     }

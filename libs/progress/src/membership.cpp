@@ -1,9 +1,8 @@
 #include "progress/membership.hpp"
 
-#include <algorithm>
-
 #include "api/hash.hpp"
 #include "api/meta.hpp"
+#include "api/pod.hpp"
 #include "recently_used.hpp"
 
 namespace progress {
@@ -11,8 +10,6 @@ namespace {
 
 using api::Json;
 using kube::SteadyTime;
-
-constexpr std::string_view job_set_label = "jobset.sigs.k8s.io/jobset-uid";
 
 template <class Value>
 struct Used {
@@ -83,14 +80,8 @@ JobEntry job_entry(const Json& train_job, const Json& job_set, SteadyTime now) {
 
 std::optional<PodEntry> pod_entry(const Json& pod, const std::string& uid) {
     const api::ObjectMeta meta = api::parse_meta(pod);
-    const Json& metadata = pod["metadata"];
-    const bool of_a_job = std::ranges::any_of(metadata["ownerReferences"].items(), [](const Json& owner) {
-        return owner["controller"].bool_or(false) && owner["kind"].as_string() == "Job" &&
-               owner["apiVersion"].as_string() == "batch/v1";
-    });
-    PodEntry entry = {.job_set_uid = std::string(metadata["labels"][job_set_label].as_string()),
-                      .created = meta.creation};
-    if (meta.uid != uid || !of_a_job || entry.job_set_uid.empty()) return std::nullopt;
+    PodEntry entry = {.job_set_uid = std::string(api::job_set_uid_of(pod)), .created = meta.creation};
+    if (meta.uid != uid || entry.job_set_uid.empty()) return std::nullopt;
     return entry;
 }
 

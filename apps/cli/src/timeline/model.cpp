@@ -100,7 +100,7 @@ bool was_restarted(const TimelineObjects& seen, const std::vector<PodTimes>& exi
     std::set<std::pair<std::string_view, std::string_view>> numbers;
     for (const PodTimes& each : existing) {
         const Json& labels = (*each.pod)["metadata"]["labels"];
-        const std::string_view index = labels["batch.kubernetes.io/job-completion-index"].as_string();
+        const std::string_view index = labels[api::completion_index_label].as_string();
         const bool is_first =
             index.empty() ||
             numbers.insert({labels["batch.kubernetes.io/job-name"].as_string(), index}).second;

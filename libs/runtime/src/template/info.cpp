@@ -1,5 +1,6 @@
 #include "runtime/info.hpp"
 
+#include "api/hash.hpp"
 #include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "template/edit.hpp"
@@ -70,15 +71,12 @@ void Info::note_unknown_devices() {
         warnings.push_back({"GPUCountUnknown", "devices of a Pod cannot be counted: " + devices.why});
 }
 
-// 20000 to 28999 is below the ports of Services and of outgoing connections. The hash (FNV-1a) is the same in
-// every build, as the port must be.
+// 20000 to 28999 is below the ports of Services and of outgoing connections. The hash is the same in every
+// build, as the port must be.
 std::int64_t Info::rendezvous_port(const PodSet& pods) const {
     constexpr std::int64_t usual = 29500;
     if (!pod_spec_of(spec["replicatedJobs"][pods.index])["hostNetwork"].bool_or(false)) return usual;
-    std::uint64_t hash = 14695981039346656037U;
-    for (const char c : job.meta.ns + "/" + job.meta.name)
-        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-    return 20000 + static_cast<std::int64_t>(hash % 9000);
+    return 20000 + static_cast<std::int64_t>(api::fnv1a(job.meta.ns + "/" + job.meta.name) % 9000);
 }
 
 std::string Info::first_endpoint() {
