@@ -104,6 +104,9 @@ def test_large_reviews_that_wait_for_a_slow_api_server_delay_no_other_call(place
             wait_for("the surplus reviews to be rejected", lambda: webhook.metric(series) >= before + 30)
     finally:
         api.release()
+        # All of them are answered now, though nobody reads it: a sanitized program takes seconds, which calls of the next test would
+        # wait.
+        wait_for("all to be gone", lambda: webhook.metric("signalbox_connections") == 0)
 
 
 def test_idle_connections_beyond_the_limit_delay_no_other_call(webhook):
