@@ -29,9 +29,9 @@ def template_of(made, job="node"):
 
 
 @contextlib.contextmanager
-def plane_with(scheduler, session):
+def plane_with(scheduler, session, nodes=4):
     """A control plane with a gang scheduler beside the default one. scheduler: its class. Logs are kept if a test of the session fails."""
-    with ControlPlane() as control_plane:
+    with ControlPlane(nodes) as control_plane:
         started = scheduler(control_plane)
         started.install()
         started.start()

@@ -13,7 +13,7 @@ from rooms import Room, plane_with
 
 @pytest.fixture(scope="package")
 def cluster(request):
-    with plane_with(Coscheduling, request.session) as control_plane:
+    with plane_with(Coscheduling, request.session, nodes=8) as control_plane:
         yield control_plane
 
 

@@ -1,4 +1,8 @@
-"""Gangs that a real scheduler places: Coscheduling of scheduler-plugins. Each story has room of its own, so they run at the same time."""
+"""Gangs that a real scheduler places: Coscheduling of scheduler-plugins. Each story has room of its own, so they run at the same time.
+
+No two stories have gangs of the same name: the controller of PodGroups counts the Pods of such gangs in all namespaces as one. When it has
+seen enough of them end, it never again changes the PodGroups of the others, and only such a change has the scheduler try gangs again.
+"""
 
 import pytest
 
@@ -10,7 +14,9 @@ from rooms import template_of, wait_for
 URGENT = "urgent-gang"  # the name of a PriorityClass
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 RACK = "example.com/rack"
-RACK_OF = {"node-1": "a", "node-2": "a", "node-3": "b", "node-4": "b"}
+# JobSet gives a Job a rack for itself only while no other JobSet, of any namespace, has Pods there, and then keeps theirs out.
+EXCLUSIVE_RACK_OF = {"node-5": "c", "node-6": "c", "node-7": "d", "node-8": "d"}
+RACK_OF = {"node-1": "a", "node-2": "a", "node-3": "b", "node-4": "b", **EXCLUSIVE_RACK_OF}
 NO_ROOM = "resource gap"
 TOO_FEW = "cannot find enough sibling pods"
 
@@ -52,7 +58,7 @@ def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
         here.begin("first", "second")
         here.until_refused("second", NO_ROOM)
         said = here.explain("second")
-        assert "State     waits for its Pods" in said and f"no node: 0/4 nodes are available: {NO_ROOM}" in said
+        assert "State     waits for its Pods" in said and f"no node: 0/8 nodes are available: {NO_ROOM}" in said
         waits = wait_for("the condition of the second", lambda: conditions(here.rest.get("trainjobs", "second")).get("GangReady"))
         assert (waits["status"], waits["reason"]) == ("False", "PodsNotReady")
         here.finish("first")
@@ -62,14 +68,14 @@ def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
 
 def a_suspended_gang_frees_its_room(room):
     with room({"node-1": 1, "node-2": 1}) as here:
-        here.begin("first", "second")
-        here.until_refused("second", NO_ROOM)
-        suspend(here.rest, "first")
-        here.until_runs("second")
-        resume(here.rest, "first")
-        here.until_refused("first", NO_ROOM)
-        here.finish("second")
-        here.until_runs("first")
+        here.begin("early", "late")
+        here.until_refused("late", NO_ROOM)
+        suspend(here.rest, "early")
+        here.until_runs("late")
+        resume(here.rest, "early")
+        here.until_refused("early", NO_ROOM)
+        here.finish("late")
+        here.until_runs("early")
 
 
 def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
@@ -90,15 +96,16 @@ def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
 def gangs_do_not_wait_for_initializers_of_each_other(room):
     with room({"node-1": 2}) as here:
         here.rest.create(here.initialized_runtime())
-        here.complete("one", "two", "three")
+        here.complete(*(f"initialized-{number}" for number in range(3)))
 
 
 def a_launcher_finds_room_beside_its_nodes(room):
     # Room for the nodes of two jobs, but then for no launcher.
     with room({"node-1": 4}) as here:
         here.rest.create(here.launched_runtime())
-        here.complete("one", "two", "three", nodes=3)
-        assert here.gang("one")["minMember"] == 2 and here.gang("one")["minResources"] == {here.resource: "3"}
+        here.complete(*(f"launched-{number}" for number in range(3)), nodes=3)
+        gang = here.gang("launched-0")
+        assert gang["minMember"] == 2 and gang["minResources"] == {here.resource: "3"}
 
 
 def a_gang_that_cannot_fit_says_so_after_its_timeout_and_runs_once_it_fits(room):
@@ -122,22 +129,31 @@ def twenty_gangs_pass_through_room_for_three(room):
 
 
 def an_urgent_gang_overtakes_those_that_wait_and_evicts_none_that_runs(room):
+    # A refused gang is not tried again for seconds. If room comes just then, another one takes it. So one that waits may still run before
+    # the urgent one, but not all of them. They have one Pod each, so that their room comes and goes as a whole.
+    waits = [f"waiting-{number}" for number in range(4)]
     with room({"node-1": 2}) as here:
-        here.rest.create(here.runtime())
+        here.rest.create(here.runtime(places=2))
         urgent = here.runtime("urgent")
         template_of(urgent)["spec"]["priorityClassName"] = URGENT
         here.rest.create(urgent)
-        here.submit("first", seconds="never")
-        before = here.until_runs("first")
-        here.submit("waiting", seconds="never")
-        here.until_refused("waiting", NO_ROOM)
+        here.submit("running", nodes=1, seconds="never")
+        before = here.until_runs("running", 1)
+        for name in waits:
+            here.submit(name, nodes=1, seconds="never")
+            here.until_refused(name, NO_ROOM, 1)
         here.submit("urgent", runtime_name="urgent", seconds="never")
         refused = here.until_refused("urgent", NO_ROOM)
         assert "Preemption is not helpful" in str(refused)
-        assert {pod["metadata"]["uid"] for pod in here.until_runs("first")} == {pod["metadata"]["uid"] for pod in before}
-        here.finish("first")
-        here.until_runs("urgent")
-        here.until_refused("waiting", NO_ROOM)
+        assert {pod["metadata"]["uid"] for pod in here.until_runs("running", 1)} == {pod["metadata"]["uid"] for pod in before}
+        runs = "running"
+        while runs != "urgent":
+            here.finish(runs)
+            runs = wait_for("the next one to have room", lambda: next((name for name in ("urgent", *waits) if here.placed(name)), None))
+            here.until_runs(runs, 2 if runs == "urgent" else 1)
+            waits = [name for name in waits if name != runs]
+        assert waits
+        here.until_refused(waits[0], NO_ROOM, 1)
 
 
 def a_replaced_pod_joins_its_gang(room):
@@ -155,27 +171,27 @@ def a_replaced_pod_joins_its_gang(room):
 def a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller(room):
     with room({"node-1": 2}) as here:
         here.rest.create(retried(here))
-        here.submit("late", seconds="never")
-        ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("late"))
+        here.submit("shrunk", seconds="never")
+        ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("shrunk"))
 
         def until_it_waits(after):
             def look():
-                return [name for pod in here.pods("late") if TOO_FEW in str(pod["status"].get("conditions"))
+                return [name for pod in here.pods("shrunk") if TOO_FEW in str(pod["status"].get("conditions"))
                         and pod["status"]["phase"] == "Pending" and (name := pod["metadata"]["name"]) != after]
             return wait_for("a Pod that waits for those that have ended", look)[0]
         here.end(ended, "Succeeded")
         here.end(failed, "Failed")
         replaced = until_it_waits(after=failed)
-        suspend(here.rest, "late")
-        wait_for("its Pod to go", lambda: replaced not in {pod["metadata"]["name"] for pod in here.pods("late")})
-        resume(here.rest, "late")
+        suspend(here.rest, "shrunk")
+        wait_for("its Pod to go", lambda: replaced not in {pod["metadata"]["name"] for pod in here.pods("shrunk")})
+        resume(here.rest, "shrunk")
         until_it_waits(after=replaced)
-        here.rest.patch("podgroups", "late", {"spec": {"minMember": 1}})
-        here.until_runs("late", 1)
+        here.rest.patch("podgroups", "shrunk", {"spec": {"minMember": 1}})
+        here.until_runs("shrunk", 1)
 
 
 def exclusive_topology_gives_each_job_a_rack_of_its_own(room):
-    with room({node: 2 for node in RACK_OF}, gangs=False) as here:
+    with room({node: 2 for node in EXCLUSIVE_RACK_OF}, gangs=False) as here:
         made = exclusive(here.runtime())
         del made["spec"]["podGroupPolicy"]
         here.rest.create(made)
@@ -183,7 +199,7 @@ def exclusive_topology_gives_each_job_a_rack_of_its_own(room):
         for name in ("first", "second"):
             here.submit(name, seconds="never")
             racks.append(racks_of(here.until_runs(name)))
-        assert racks in ([{"a"}, {"b"}], [{"b"}, {"a"}])
+        assert racks in ([{"c"}, {"d"}], [{"d"}, {"c"}])
         here.submit("third", seconds="never")
         here.until_refused("third", "anti-affinity", 1)
         suspend(here.rest, "first")
@@ -191,7 +207,7 @@ def exclusive_topology_gives_each_job_a_rack_of_its_own(room):
 
 
 def a_gang_with_exclusive_topology_waits_in_vain_for_pods_that_come_later(room):
-    with room({node: 1 for node in RACK_OF}) as here:
+    with room({node: 1 for node in EXCLUSIVE_RACK_OF}) as here:
         here.rest.create(exclusive(here.runtime()))
         here.submit("stuck", seconds="never")
         here.until_refused("stuck", TOO_FEW, 1)
