@@ -121,6 +121,19 @@ Tweak built_alike() {
         job_set["spec"]["replicatedJobs"].items().back()["template"]["spec"].erase("backoffLimit");
     };
 }
+Tweak own_restarts(int most) {
+    return [most](Json& runtime) {
+        runtime["spec"]["template"]["spec"]["failurePolicy"] = Json::object({{"maxRestarts", most}});
+    };
+}
+Tweak companion() {
+    return [](Json& runtime) {
+        runtime["spec"]["template"]["spec"]["replicatedJobs"].push_back(
+            parsed(R"({"name":"side","template":{"spec":{"template":{
+                "metadata":{"labels":{"signalbox.test/run-seconds":"never"}},
+                "spec":{"containers":[{"name":"side","image":"first"}]}}}}})"));
+    };
+}
 Tweak nameless_rule() {
     return [](Json& runtime) {
         runtime["spec"]["template"]["spec"]["failurePolicy"] =
@@ -334,6 +347,9 @@ Tweak other_image() {
         Json& image = pod["spec"]["containers"].items().front()["image"];
         image = "mirror/" + std::string(std::as_const(image).as_string());
     };
+}
+Action expect_no_pods() {
+    return [](World& world) { world.invariants.pods_are_unread = true; };
 }
 Action expect_no_notes() {
     return [](World& world) { world.invariants.cluster_takes_notes = true; };

@@ -25,6 +25,10 @@ Tweak run_policy(const std::string& policy);
 Tweak volume_claims(const char* when_deleted = "Delete");
 /// A job that must complete before the trainer starts.
 Tweak initializer();
+/// A failure policy of the template: JobSet itself starts the job again.
+Tweak own_restarts(int most);
+/// Another replicated job, whose Pods run for ever.
+Tweak companion();
 /// A failure policy with a rule to which JobSet's webhook gives a name.
 Tweak nameless_rule();
 
@@ -34,7 +38,8 @@ Action change_job(Tweak patch);
 Action remove_job(const char* propagation);
 Tweak set(const char* member, const std::string& value);
 
-/// Labels for the pods: how long they run, in seconds or "never", and how they end.
+/// Labels for the pods: how long they run, in seconds or "never", and how they end: "failed"; "failed-once"
+/// and "evicted-once" by the first attempt of the TrainJob; "refused" by the first node.
 std::string pods_that(const std::string& seconds, const std::string& outcome = "");
 /// The job's runtime patches: labels, further labels, a nodeSelector.
 Tweak with(const std::string& labels, const std::string& more_labels = "",
@@ -111,6 +116,8 @@ Tweak pod_label(const std::string& name, const std::string& value);
 /// Replaces the image, like a mirror, and removes Signalbox's annotations.
 Tweak other_image();
 Tweak no_annotations();
+/// Tells the invariants that failed Pods cannot be listed for long.
+Action expect_no_pods();
 /// Tells the invariants that such a webhook is there: a JobSet does not say what it was built from.
 Action expect_no_notes();
 /// From now on, JobSet's controller lags behind by that.
@@ -130,8 +137,6 @@ Action both(Action first, Action second);
 Tweak both(Tweak first, Tweak second);
 
 using Check = std::function<std::string(const World&)>;
-/// Returns the first failure.
-Check both(Check first, Check second);
 Check job_set_has(const char* member_of_job_spec, Json value);
 Check pods_have(Json labels, Json node_selector);
 /// Checks for the claim of with_claims(), and a container that uses it.
@@ -155,12 +160,19 @@ Check same_job_set();
 Check owns_no_defaults();
 /// Checks that Jobs were deleted only together with their Pods.
 Check jobs_went_with_their_pods();
-/// Checks that the status has all restarts of all JobSets.
+/// Checks that the status has all restarts of all JobSets, and all attempts that have failed.
 Check counts_all_restarts();
+/// Checks that its Pods run elsewhere, and that its JobSet notes that.
+Check avoids(const std::string& node);
+/// Checks that each failure in the status names its Pod.
+Check tells_of_pods();
+/// Checks that the claim of volume_claims() has never been deleted.
+Check keeps_claim();
 /// Checks that at most that many Jobs were deleted.
 Check jobs_deleted_at_most(int count);
 /// Checks that the initializer has run once, and exists.
 Check initialized_once();
+/// Returns the first failure.
 Check all_of(std::vector<Check> checks);
 /// Checks that its JobSet has as many pods as the runtime in its snapshot.
 Check runs_as_its_snapshot();

@@ -17,6 +17,10 @@ const Json* first_job(const World& world) {
     return job ? &job->object : nullptr;
 }
 
+bool has_failed(const api::JobSet& attempt) {
+    return attempt.is_attempt && attempt.finished && attempt.finished->type == "Failed";
+}
+
 }  // namespace
 
 Check job_set_has(const char* member, Json value) {
@@ -149,19 +153,66 @@ Check jobs_went_with_their_pods() {
 
 Check counts_all_restarts() {
     return [](const World& world) -> std::string {
-        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
-        if (!job) return "";
+        const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (!stored) return "";
+        const api::TrainJob job = api::parse_train_job(stored->object);
         std::map<std::string, std::int64_t> restarts;  // by the JobSet's UID
         for (const Change& change : world.api.history("jobsets.jobset.x-k8s.io")) {
-            const Json job_set = parsed(*change.text);
-            std::int64_t& most = restarts[std::string(job_set["metadata"]["uid"].as_string())];
-            most = std::max(most, job_set["status"]["restarts"].int_or(0));
+            const Json object = parsed(*change.text);
+            const api::JobSet job_set = api::parse_job_set(object);
+            std::int64_t& most = restarts[job_set.meta.uid];
+            most =
+                std::max({most, object["status"]["restarts"].int_or(0), std::int64_t{has_failed(job_set)}});
         }
         std::int64_t all = 0;
         for (const auto& [uid, count] : restarts) all += count;
-        const std::int64_t said = job->object["status"]["restarts"].int_or(0);
-        return said == all ? ""
-                           : "its status has " + std::to_string(said) + " restarts of " + std::to_string(all);
+        // The last attempt may end the job, and does not count then.
+        const Stored* stored_last = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const api::JobSet last = stored_last ? api::parse_job_set(stored_last->object) : api::JobSet();
+        all -= has_failed(last) && job.restarts.all == last.restarts.all;
+        return job.restarts.all == all ? ""
+                                       : "its status has " + std::to_string(job.restarts.all) +
+                                             " restarts of " + std::to_string(all);
+    };
+}
+
+Check avoids(const std::string& node) {
+    return [node](const World& world) -> std::string {
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        if (!set) return "there is no JobSet";
+        const api::JobSet job_set = api::parse_job_set(set->object);
+        if (job_set.excluded_nodes != std::vector{node})
+            return "its JobSet does not note that it avoids " + node;
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& affinity = (*job)["spec"]["template"]["spec"]["affinity"]["nodeAffinity"];
+        const Json& term = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+        const Json wanted =
+            Json::object({{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", Json::array({node})}});
+        const Json& fields = term[std::size_t{0}]["matchFields"];
+        return fields == Json::array({wanted}) ? "" : "its Pods do not avoid " + node;
+    };
+}
+
+Check tells_of_pods() {
+    return [](const World& world) -> std::string {
+        const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (!stored) return "";
+        for (const api::Failure& failure : api::parse_train_job(stored->object).failures)
+            if (failure.pod.empty()) return "its status tells of a failure without a Pod";
+        return "";
+    };
+}
+
+Check keeps_claim() {
+    return [](const World& world) -> std::string {
+        const api::ObjectKey key = {the_job.ns, "data-" + the_job.name};
+        const Stored* claim = world.api.find("persistentvolumeclaims", key);
+        const auto& history = world.api.history("persistentvolumeclaims");
+        const bool is_first = claim && std::none_of(history.begin(), history.end(), [](const Change& change) {
+                                  return change.type == Change::Type::deleted;
+                              });
+        return is_first ? "" : "it has not the volume claim that it began with";
     };
 }
 

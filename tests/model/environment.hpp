@@ -54,6 +54,7 @@ private:
     void plan(const api::ObjectKey& job_set);
     void see(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void follow(const api::ObjectKey& job_set);
+    void stop_jobs(const api::ObjectKey& job_set);
     void make_claims(const api::Json& job_set);
     void make_service(const api::Json& job_set);
     bool waits_for_others(const api::Json& job_set, const api::Json& replicated_job) const;
@@ -63,7 +64,8 @@ private:
     void count(const api::ObjectKey& job_set);
     void handle_failure(const api::Json& job_set, const api::Json& job, api::Json& status);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
-    void leave_failed_pod(const api::Json& job);
+    bool is_first_attempt(const api::Json& job) const;
+    void leave_failed_pod(const api::Json& job, bool is_refused);
     void end_pods(const api::ObjectKey& key, const std::string& uid);
     void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);
 

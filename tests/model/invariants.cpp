@@ -135,6 +135,8 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
         (before.is_null() || !api::parse_job_set(before).any_active()))
         active_since_[api::parse_meta(after).uid] = time_.wall_seconds();
     if (kind.kind == "JobSet" && !after.is_null()) note_start(before, after);
+    if (kind.kind == "JobSet" && !after.is_null()) note_attempt(before, after, by_reconciler);
+    if (kind.kind == "PersistentVolumeClaim") check_claim(key, before, after);
     if (kind.kind == "Job" && !after.is_null()) note_pods(after);
     if (kind.kind == "Pod") failed_pods_.insert(key.name);
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
@@ -182,6 +184,9 @@ void Invariants::check_train_job(const api::ObjectKey& key, const Json& before, 
         const api::TrainJob now = api::parse_train_job(after);
         for (const api::Condition& c : now.conditions) life.reasons.insert(c.reason);
         life.has_ended = life.has_ended || api::terminal_condition(now);
+        life.has_false_restarts =
+            life.has_false_restarts ||
+            (!by_reconciler && (was.restarts != now.restarts || was.attempt != now.attempt));
         if (by_reconciler) check_status(was, now);
         const api::Condition* suspended = api::find_condition(was.conditions, api::condition::suspended);
         const api::Condition* resumed = api::find_condition(now.conditions, api::condition::suspended);
@@ -218,9 +223,11 @@ void Invariants::check_status(const api::TrainJob& before, const api::TrainJob& 
     check_counts(before, after);
     if (!before.runtime_digest.empty() && after.runtime_digest != before.runtime_digest)
         complain("the status of " + name + " tells of another runtime that it began with");
-    if (unharmed && !ended && after.restarts.all < before.restarts.all)
+    if (unharmed && !ended && after.restarts.all < before.restarts.all &&
+        !lives_[after.meta.uid].has_false_restarts)
         complain("the status of " + name + " has forgotten restarts");
     check_failures(before, after);
+    check_attempts(before, after);
     check_stall(before, after);
     check_progress(before, after);
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) check_deadline(before);
@@ -230,7 +237,7 @@ void Invariants::check_status(const api::TrainJob& before, const api::TrainJob& 
 void Invariants::check_failures(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     for (const api::Failure& failure : after.failures)
-        if (!failed_pods_.contains(failure.pod))
+        if (!failure.pod.empty() && !failed_pods_.contains(failure.pod))
             complain("the status of " + name + " names a Pod that has not failed");
     const api::Condition* ends = api::terminal_condition(after);
     if (api::terminal_condition(before)) {
@@ -282,7 +289,7 @@ void Invariants::check_deadline(const api::TrainJob& before) {
     const api::ObjectMeta job_set = api::parse_meta(stored->object);
     const auto finished = finished_since_.find(job_set.uid);
     if (job_set.controller_uid == before.meta.uid && finished != finished_since_.end() &&
-        finished->second < meant_.looked)
+        finished->second < meant_.looked && !life.counted.contains(job_set.uid))
         complain(name + " was ended by its deadline although its JobSet had finished");
 }
 
@@ -359,10 +366,12 @@ void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, co
         const api::JobSet was = api::parse_job_set(before);
         const auto job = train_job_of(was.meta.controller_uid);
         const bool ended = job && api::terminal_condition(*job);
+        const bool makes_way = is_over(was, job ? &*job : nullptr);
         // A dead process may have sent it before the runtime was edited, and the snapshot replaced.
         const bool is_of_former_runtime =
             late_by > 0s && job && !lifecycle::had_job_set(*job) && were_limits_edited(*job, late_by);
-        if (job && !ended && !was.suspend && !was_corrected_since(before, *job) && !is_of_former_runtime)
+        if (job && !ended && !was.suspend && !makes_way && !was_corrected_since(before, *job) &&
+            !is_of_former_runtime)
             complain("the running " + name + " of an unfinished TrainJob was deleted");
         if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");
@@ -371,10 +380,12 @@ void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, co
         // a precondition that excludes this.
         const auto finished = finished_since_.find(was.meta.uid);
         const bool finished_late = finished != finished_since_.end() && finished->second >= meant_.looked;
-        if (was.finished && !(ended && finished_late)) complain("the finished " + name + " was deleted");
-        if (job && !ended && was.suspend && was.restarts != job->restarts)
+        if (was.finished && !makes_way && !(ended && finished_late))
+            complain("the finished " + name + " was deleted");
+        if (job && !ended && was.suspend && !makes_way && was.restarts != job->restarts)
             complain(name + " was deleted with restarts that the status does not tell");
-        if (job && !ended) check_recreation(before, *job);
+        if (job && makes_way) check_next_attempt(was, *job);
+        if (job && !ended && !makes_way) check_recreation(before, *job);
         if (job && !ended && keeps_nothing(before) && job_sets_that_ran_.contains(was.meta.uid))
             complain(name + " was deleted with the volume claims that its pods had written to");
     }

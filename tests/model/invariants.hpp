@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "api/failure_policy.hpp"
+#include "api/job_set.hpp"
 #include "api/train_job.hpp"
 #include "api_model.hpp"
 #include "virtual_time.hpp"
@@ -53,6 +55,7 @@ public:
     bool two_clocks_are_wrong = false;
     bool tenant_replaces_snapshots = false;
     bool cluster_takes_notes = false;      ///< a webhook removes the annotations of new JobSets
+    bool pods_are_unread = false;          ///< the API server fails to list them for long
     std::chrono::milliseconds late_by{0};  ///< how late a write of a dead process may arrive
 
 private:
@@ -63,6 +66,10 @@ private:
         std::optional<api::RunPolicy> began_with = {};          // by its snapshot, since its first JobSet
         std::set<std::string> reasons = {};                     // of its conditions at any time
         std::vector<std::pair<api::Time, bool>> suspends = {};  // values of spec.suspend with their times
+        bool has_attempts = false;                              // under a failure policy
+        bool has_false_restarts = false;                        // by another writer, or a late JobSet
+        std::map<std::string, std::int64_t> failed = {};        // attempts, by the UID of the JobSet
+        std::set<std::string> counted = {};                     // those that the status counts
     };
     // What a runtime said for a while.
     struct Policy {
@@ -93,6 +100,13 @@ private:
     std::vector<std::optional<api::RunPolicy>> lately_said(const api::TrainJob& job);
     void check_policy_and_times(const api::TrainJob& before, const api::TrainJob& after);
     void check_budget(const api::Json& job_set);
+    void note_attempt(const api::Json& before, const api::Json& after, bool by_reconciler);
+    void check_attempts(const api::TrainJob& before, const api::TrainJob& after);
+    void check_judgement(const api::TrainJob& before, const api::TrainJob& after);
+    void check_next_attempt(const api::JobSet& failed, const api::TrainJob& job);
+    bool is_over(const api::JobSet& job_set, const api::TrainJob* job) const;
+    void check_claim(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    std::optional<api::FailurePolicy> failure_policy_of(const api::TrainJob& job) const;
     void check_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void check_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                      const api::Json& after);

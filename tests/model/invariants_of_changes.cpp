@@ -34,7 +34,7 @@ void Invariants::check_resize(const api::ObjectKey& key, const Json& before, con
     if (!job_set) return;
     if (api::parse_job_set(job_set->object).any_active())
         complain(api::to_string(key) + " was resized while its pods were active");
-    if (!job_set->object["spec"]["suspend"].bool_or(false))
+    if (!job_set->object["spec"]["suspend"].bool_or(false) && !is_finished(job_set->object))
         complain(api::to_string(key) + " was resized before its JobSet was suspended");
     if (!before["suspend"].bool_or(false) && !after["suspend"].bool_or(false))
         complain(api::to_string(key) + " was resized while it was not suspended");

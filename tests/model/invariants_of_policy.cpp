@@ -61,25 +61,6 @@ std::vector<std::optional<api::RunPolicy>> Invariants::lately_said(const api::Tr
     return said;
 }
 
-// A new JobSet has the restarts of those before it, and what is left of the budget.
-void Invariants::check_budget(const Json& job_set) {
-    const api::JobSet made = api::parse_job_set(job_set);
-    const auto job = train_job_of(made.meta.controller_uid);
-    if (!job) return;
-    const std::string name = text(made.meta.key());
-    if (made.restarts_before != job->restarts)
-        complain("the JobSet " + name + " began with other restarts than its TrainJob had");
-    const Stored* snapshot = api_.find("configmaps", {made.meta.ns, made.meta.name + "-runtime-snapshot"});
-    if (snapshot && forged_snapshots_.contains(snapshot->uid())) return;
-    const auto runtime = api::parse_json(snapshot ? snapshot->object["data"]["runtime"].as_string() : "{}");
-    if (!runtime) return;
-    const Json& policy = (*runtime)["spec"]["runPolicy"]["failurePolicy"];
-    if (policy.is_null()) return;
-    const std::int64_t left =
-        std::max<std::int64_t>(0, policy["maxRestarts"].int_or(0) - job->restarts.counted);
-    if (made.max_restarts != left) complain("the JobSet " + name + " has another budget of restarts");
-}
-
 // A status tells what the job began with, and times that follow from its conditions.
 void Invariants::check_policy_and_times(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());

@@ -1,4 +1,6 @@
 // When a job may be stalled or ended for missing progress.
+#include <algorithm>
+
 #include "api/job_set.hpp"
 #include "invariants.hpp"
 
@@ -52,7 +54,11 @@ void Invariants::check_progress(const api::TrainJob& before, const api::TrainJob
     const bool suspended = before.suspend || api::is_true(before.conditions, api::condition::suspended);
     if (!limit || suspended || (ends && limit->action != api::ProgressAction::fail))
         return complain(name + " met a progress deadline that it does not have now");
-    const api::Time start = lives_[before.meta.uid].resumed.value_or(before.meta.creation);
+    const Life& life = lives_[before.meta.uid];
+    api::Time start = life.resumed.value_or(before.meta.creation);
+    // Reports of an attempt say nothing of the next one.
+    if (life.has_attempts && before.restarts.all > 0)
+        start = std::max(start, before.attempt.began.value_or(api::Time::max()));
     const auto last = before.trainer_status.last_progress;
     if (!last || *last < start) return complain(name + " met a progress deadline before its first report");
     const std::chrono::seconds seconds(limit->seconds);

@@ -2,6 +2,7 @@
 #include "invariants.hpp"
 
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "controller/reconcile/observe.hpp"
 #include "leadership.hpp"
@@ -30,13 +31,16 @@ Json job_set(const char* name) {
 struct Trial {
     World world = World();
     Invariants invariants = Invariants(world.api, world.time);
+    bool by_reconciler = true;
 
     Trial() {
         world.api.changed = [this](const Kind& kind, const api::ObjectKey& key, const Json& before,
-                                   const Json& after) { invariants.changed(kind, key, before, after, true); };
+                                   const Json& after) {
+            invariants.changed(kind, key, before, after, by_reconciler);
+        };
     }
     void ask(const kube::Request& request, int reconciler = 0) {
-        Invariants::Meant meant;
+        Invariants::Meant meant = {.looked = world.time.wall_seconds()};
         if (const Stored* there = world.api.find_target(request.target)) {
             const api::ObjectMeta meta = api::parse_meta(there->object);
             meant = {meta.uid, meta.resource_version, world.time.wall_seconds()};
@@ -64,6 +68,58 @@ struct Trial {
         world.api.handle(kube::create(jobs, job));
     }
 };
+
+/// The same, of a TrainJob with a failure policy.
+struct Attempts : Trial {
+    explicit Attempts(int max_restarts = 3) {
+        world.api.handle(kube::create(kube::resources::train_jobs, parsed(R"({
+            "apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
+            "metadata":{"name":"job","namespace":"ns","finalizers":["example.com/hold"]},"spec":{}})")));
+        Json snapshot = parsed(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"ns",
+            "name":"job-runtime-snapshot"}})");
+        snapshot["data"]["runtime"] = R"({"spec":{"runPolicy":{"failurePolicy":{"maxRestarts":)" +
+                                      std::to_string(max_restarts) + "}}}}";
+        world.api.handle(kube::create(kube::resources::config_maps, snapshot));
+    }
+    const Stored& job() const { return *world.api.find("trainjobs.trainer.kubeflow.org", {"ns", "job"}); }
+    Json attempt(int number) const {
+        Json object = job_set("job");
+        object["metadata"]["ownerReferences"].items().front()["uid"] = job().uid();
+        object["metadata"]["annotations"]["trainer.kubeflow.org/attempt"] = std::to_string(number);
+        if (number > 0)
+            object["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] =
+                std::to_string(number) + "," + std::to_string(number);
+        object["spec"]["suspend"] = false;
+        object["spec"]["failurePolicy"]["maxRestarts"] = 0;
+        return object;
+    }
+    void make(const Json& object) { ask(kube::apply_new(kube::resources::job_sets, object)); }
+    void fail() {
+        world.api.handle(kube::merge_patch_status(
+            kube::resources::job_sets, {"ns", "job"},
+            parsed(R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"ReachedMaxRestarts",
+                "message":"","lastTransitionTime":"2026-01-15T00:00:00Z"}]}})"),
+            kube::Unconditional()));
+    }
+    void write_status(const std::string& status) {
+        ask(kube::merge_patch_status(kube::resources::train_jobs, {"ns", "job"},
+                                     parsed((R"({"status":)" + status + "}").c_str()),
+                                     kube::Unconditional()));
+    }
+    void change_job(const char* patch) {
+        world.api.handle(kube::merge_patch(kube::resources::train_jobs, {"ns", "job"}, parsed(patch),
+                                           kube::Unconditional()));
+        world.time.run_for(std::chrono::seconds(2));
+    }
+    void delete_job() {
+        world.api.handle(kube::remove(kube::resources::train_jobs, {"ns", "job"},
+                                      kube::Propagation::background, kube::Unconditional()));
+        world.time.run_for(std::chrono::seconds(2));
+    }
+};
+
+const char* const counted = R"({"restarts":1,"restartsCountTowardsMax":1,"failures":[
+    {"attempt":0,"time":"2026-01-15T00:00:00Z","decision":"Restart"}]})";
 
 }  // namespace
 
@@ -248,6 +304,150 @@ TEST_CASE("the invariants forbid a stall that is over before the reconciler read
         trial.ask(kube::merge_patch_status(kube::resources::train_jobs, {"ns", "job"}, std::move(status),
                                            kube::Unconditional()));
         CHECK(trial.objects("reported as stalled although its JobSet had started") == row.objection);
+    }
+}
+
+TEST_CASE("the invariants forbid a count of attempts that is not theirs") {
+    struct Row {
+        const char* title;
+        std::vector<std::string> statuses;  // of a job whose first attempt has failed
+        const char* objection = "";
+        bool fails = true;
+        int max_restarts = 3;
+    };
+    const std::string twice = R"({"restarts":2,"restartsCountTowardsMax":2})";
+    for (
+        const Row& row :
+        {Row{"once", {counted}}, Row{"nothing new", {counted, counted}},
+         Row{"twice", {counted, twice}, "counts a restart that no attempt has caused"},
+         Row{"two at once", {twice}, "counts a restart that no attempt has caused"},
+         Row{"before it fails", {counted}, "counts a restart that no attempt has caused", false},
+         Row{"taken back", {counted, R"({"restarts":0})"}, "counts a restart that no attempt has caused"},
+         Row{"without the failure", {R"({"restarts":1})"}, "does not tell of the failure that it counts"},
+         Row{"the failure alone",
+             {R"({"failures":[{"attempt":0,"time":"2026-01-15T00:00:00Z"}]})"},
+             "tells of a failure that is not counted"},
+         Row{"against the judgement",
+             {R"({"restarts":1,"failures":[{"attempt":0,"time":"2026-01-15T00:00:00Z","decision":"Restart"}]})"},
+             "counts a restart against its judgement"},
+         Row{"without a budget", {counted}, "starts again although its budget is spent", true, 0}}) {
+        CAPTURE(row.title);
+        Attempts trial(row.max_restarts);
+        trial.make(trial.attempt(0));
+        if (row.fails) trial.fail();
+        for (const std::string& status : row.statuses) trial.write_status(status);
+        const bool any = trial.objects("counts a restart") || trial.objects("the failure that it counts") ||
+                         trial.objects("not counted") || trial.objects("budget");
+        CHECK(any == (*row.objection != '\0'));
+        if (any) CHECK(trial.objects(row.objection));
+    }
+}
+
+TEST_CASE("the invariants forbid a status with other restarts than its attempt, unless others wrote them") {
+    for (const bool is_forged : {false, true}) {
+        CAPTURE(is_forged);
+        Attempts trial;
+        trial.make(trial.attempt(0));
+        trial.fail();
+        trial.write_status(counted);
+        trial.delete_job_set("job");
+        trial.make(trial.attempt(is_forged ? 1 : 2));
+        CHECK(trial.objects("began with other restarts") == !is_forged);
+        trial.by_reconciler = !is_forged;
+        if (is_forged) trial.write_status(R"({"restarts":7})");
+        trial.by_reconciler = true;
+        trial.write_status(R"({"jobsStatus":[{"name":"node","ready":1}]})");
+        CHECK(trial.objects("has other restarts than the attempt that runs") == !is_forged);
+    }
+}
+
+TEST_CASE("the invariants forbid to delete an attempt that the next one must not follow yet") {
+    struct Row {
+        const char* title;
+        std::function<void(Attempts&)> happens;
+        std::string objection = "";
+    };
+    const auto fails = [](Attempts& trial) { trial.fail(); };
+    const auto is_counted = [](Attempts& trial) {
+        trial.fail();
+        trial.write_status(counted);
+    };
+    for (const Row& row :
+         {Row{"it has failed, and is counted", is_counted},
+          Row{"it runs", [](Attempts&) {}, "the running JobSet ns/job of an unfinished TrainJob was deleted"},
+          Row{"it is not counted", fails, "made way before its failure was counted"},
+          Row{"it is not told", fails, "made way before its first failure was told"},
+          Row{"it is suspended",
+              [&](Attempts& trial) {
+                  is_counted(trial);
+                  trial.change_job(R"({"spec":{"suspend":true}})");
+              },
+              "made way although its TrainJob is suspended"},
+          Row{"its TrainJob is being deleted",
+              [&](Attempts& trial) {
+                  is_counted(trial);
+                  trial.delete_job();
+              },
+              "made way although its TrainJob is being deleted"},
+          Row{"its TrainJob has ended",
+              [&](Attempts& trial) {
+                  is_counted(trial);
+                  trial.write_status(R"({"conditions":[{"type":"Failed","status":"True","message":"",
+                      "reason":"DeadlineExceeded","lastTransitionTime":"2026-01-15T00:00:00Z"}]})");
+                  trial.world.time.run_for(std::chrono::seconds(2));
+              },
+              "the finished JobSet ns/job was deleted"},
+          Row{"its back-off is not over",
+              [&](Attempts& trial) {
+                  is_counted(trial);
+                  trial.write_status(R"({"nextAttemptTime":"2026-01-15T01:00:00Z"})");
+                  trial.invariants.unharmed = true;
+              },
+              "made way before its back-off was over"}}) {
+        CAPTURE(row.title);
+        Attempts trial;
+        trial.make(trial.attempt(0));
+        row.happens(trial);
+        trial.delete_job_set("job");
+        const bool any = trial.objects("made way") || trial.objects("was deleted");
+        CHECK(any == !row.objection.empty());
+        if (any) CHECK(trial.objects(row.objection));
+    }
+}
+
+TEST_CASE("the invariants forbid an attempt with a budget of its own, or of a job that is being deleted") {
+    Attempts trial;
+    Json budgeted = trial.attempt(0);
+    budgeted["spec"]["failurePolicy"]["maxRestarts"] = 3;
+    trial.make(budgeted);
+    CHECK(trial.objects("is no attempt under the failure policy"));
+    trial.delete_job_set("job");
+    Json misnamed = trial.attempt(0);
+    misnamed["metadata"]["annotations"]["trainer.kubeflow.org/attempt"] = "1";
+    trial.make(misnamed);
+    CHECK(trial.objects("is another attempt than its restarts tell"));
+    trial.delete_job_set("job");
+    CHECK_FALSE(trial.objects("was made although its TrainJob is being deleted"));
+    trial.delete_job();
+    trial.make(trial.attempt(0));
+    CHECK(trial.objects("was made although its TrainJob is being deleted"));
+}
+
+TEST_CASE("the invariants forbid that the volume claim of attempts goes") {
+    const Json claim =
+        parsed(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data-job",
+        "namespace":"ns","labels":{"jobset.sigs.k8s.io/jobset-name":"job"}},"spec":{}})");
+    for (const bool is_deleted : {false, true}) {
+        CAPTURE(is_deleted);
+        Attempts trial;
+        trial.make(trial.attempt(0));
+        trial.world.api.handle(kube::create(kube::resources::volume_claims, claim));
+        if (is_deleted) trial.delete_job();
+        trial.by_reconciler = false;
+        trial.world.api.handle(kube::remove(kube::resources::volume_claims, {"ns", "data-job"},
+                                            kube::Propagation::background, kube::Unconditional()));
+        CHECK(trial.objects("the volume claim ns/data-job of a job with attempts was deleted") ==
+              !is_deleted);
     }
 }
 

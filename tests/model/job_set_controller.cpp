@@ -74,6 +74,21 @@ Json evicted(const Json& job, api::Time now) {
     return condition("Failed", "BackoffLimitExceeded", "", now);
 }
 
+// The first one where the Pod may run.
+std::string_view node_of(const Json& pod) {
+    const bool avoids_first = to_json(pod["spec"]["affinity"]).find("\"node-1\"") != std::string::npos;
+    return avoids_first ? "node-2" : "node-1";
+}
+
+// The terminated container of a Pod that has failed, or why its node has refused the Pod.
+Json status_of_failed_pod(bool is_refused, api::Time now) {
+    if (is_refused) return Json::object({{"phase", "Failed"}, {"reason", "UnexpectedAdmissionError"}});
+    Json container = Json::object({{"name", "node"}});
+    container["state"]["terminated"] =
+        Json::object({{"exitCode", 1}, {"reason", "Error"}, {"finishedAt", api::format_time(now)}});
+    return Json::object({{"phase", "Failed"}, {"containerStatuses", Json::array({container})}});
+}
+
 void unite_maps(Json& into, const Json& from) {
     for (const auto& [key, value] : from.members()) into[key] = value;
 }
@@ -157,7 +172,8 @@ void JobSetController::plan(const api::ObjectKey& job_set) {
 
 void JobSetController::follow(const api::ObjectKey& key) {
     const Stored* stored = api_.find(job_sets_name, key);
-    if (!stored || is_deleted(stored->object) || is_finished(stored->object)) return;
+    if (!stored || is_deleted(stored->object)) return;
+    if (is_finished(stored->object)) return stop_jobs(key);
     const auto seen = seen_.find(key);
     if (seen == seen_.end() || seen->second["metadata"]["uid"] != stored->object["metadata"]["uid"]) return;
     const Json job_set = seen->second;
@@ -173,6 +189,19 @@ void JobSetController::follow(const api::ObjectKey& key) {
                 return report_refusal(job_set, reply);
         }
     }
+    count(key);
+}
+
+// Of a JobSet that has ended. Finished Jobs stay, with their Pods.
+void JobSetController::stop_jobs(const api::ObjectKey& key) {
+    const Json job_set = api_.find(job_sets_name, key)->object;
+    std::vector<api::ObjectKey> active;
+    for (const auto& [name, job] : api_.all("jobs.batch"))
+        if (is_owned_by(job_set, job.object) && !is_finished(job.object) && !is_deleted(job.object))
+            active.push_back(name);
+    for (const api::ObjectKey& name : active)
+        api_.handle(
+            as_controller(kube::remove(jobs, name, kube::Propagation::foreground, kube::Unconditional())));
     count(key);
 }
 
@@ -313,9 +342,9 @@ void JobSetController::count(const api::ObjectKey& key) {
     Json patch;
     patch["status"]["replicatedJobsStatus"] = std::move(list);
     const api::Time now = time_.wall_seconds();
-    if (!failed_job.is_null())
+    if (!is_finished(job_set) && !failed_job.is_null())
         handle_failure(job_set, failed_job, patch["status"]);
-    else if (succeeded_jobs == wanted && wanted > 0)
+    else if (!is_finished(job_set) && succeeded_jobs == wanted && wanted > 0)
         patch["status"]["conditions"] =
             Json::array({condition("Completed", "AllJobsCompleted", "jobset completed successfully", now)});
     api_.handle(
@@ -356,9 +385,10 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     const Json& labels = after["spec"]["template"]["metadata"]["labels"];
     const std::string_view text = labels["signalbox.test/run-seconds"].as_string();
     const std::string outcome(labels["signalbox.test/outcome"].as_string());
-    const bool is_first = after["metadata"]["labels"][attempt_label].as_string() == "0";
+    const bool is_first = is_first_attempt(after);
     const bool evicts = outcome == "evicted-once" && is_first;
-    const bool fails = outcome == "failed" || evicts || (outcome == "failed-once" && is_first);
+    const bool is_refused = outcome == "refused" && node_of(after["spec"]["template"]) == "node-1";
+    const bool fails = outcome == "failed" || evicts || is_refused || (outcome == "failed-once" && is_first);
     const std::int64_t generation = after["metadata"]["generation"].int_or(0);
     time_.after(lag_(), [this, key, uid] {
         const Stored* job = api_.find("jobs.batch", key);
@@ -369,23 +399,36 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     });
     if (text == "never") return;
     const std::chrono::seconds run(text.empty() ? 5 : std::stoi(std::string(text)));
-    time_.after(std::chrono::milliseconds(300) + run, [this, key, uid, fails, evicts, generation] {
-        const Stored* job = api_.find("jobs.batch", key);
-        // A Job that was suspended meanwhile starts again.
-        if (!job || job->object["metadata"]["generation"].int_or(0) != generation) return;
-        // A Pod that is evicted is deleted.
-        if (fails && !evicts) leave_failed_pod(job->object);
-        Json status = Json::object({{"active", 0}, {"ready", 0}, {fails ? "failed" : "succeeded", 1}});
-        const api::Time now = time_.wall_seconds();
-        status["conditions"] =
-            Json::array({evicts ? evicted(job->object, now)
-                                : condition(fails ? "Failed" : "Complete", "Ended", "", now)});
-        set_job_status(key, uid, std::move(status));
-    });
+    time_.after(
+        std::chrono::milliseconds(300) + run, [this, key, uid, fails, evicts, is_refused, generation] {
+            const Stored* job = api_.find("jobs.batch", key);
+            // A Job that was suspended meanwhile starts again.
+            if (!job || job->object["metadata"]["generation"].int_or(0) != generation) return;
+            // A Pod that is evicted is deleted.
+            if (fails && !evicts) leave_failed_pod(job->object, is_refused);
+            Json status = Json::object({{"active", 0}, {"ready", 0}, {fails ? "failed" : "succeeded", 1}});
+            const api::Time now = time_.wall_seconds();
+            status["conditions"] =
+                Json::array({evicts ? evicted(job->object, now)
+                                    : condition(fails ? "Failed" : "Complete", "Ended", "", now)});
+            set_job_status(key, uid, std::move(status));
+        });
+}
+
+// Of the TrainJob: neither its JobSet nor one before it has started again.
+bool JobSetController::is_first_attempt(const Json& job) const {
+    const api::ObjectMeta meta = api::parse_meta(job);
+    const Json& labels = job["metadata"]["labels"];
+    const Stored* job_set =
+        api_.find(job_sets_name, {meta.ns, std::string(labels[api::job_set_name_label].as_string())});
+    const Json& annotations = job_set ? job_set->object["metadata"]["annotations"] : Json();
+    const std::string_view attempt = annotations[api::attempt_annotation].as_string();
+    const bool has_restarted = annotations.contains(api::restarts_before_annotation);
+    return labels[attempt_label].as_string() == "0" && (attempt.empty() ? !has_restarted : attempt == "0");
 }
 
 // It stays as long as its Job.
-void JobSetController::leave_failed_pod(const Json& job) {
+void JobSetController::leave_failed_pod(const Json& job, bool is_refused) {
     const api::ObjectMeta meta = api::parse_meta(job);
     const Json& labels = job["metadata"]["labels"];
     const api::ObjectKey key = {meta.ns, meta.name + "-0-" + meta.uid};
@@ -399,14 +442,12 @@ void JobSetController::leave_failed_pod(const Json& job) {
                                                                     {"kind", "Job"},
                                                                     {"name", meta.name},
                                                                     {"uid", meta.uid},
-                                                                    {"controller", true}})});
-    pod["spec"]["nodeName"] = "node-1";
+                                                                    {"controller", true},
+                                                                    {"blockOwnerDeletion", true}})});
+    pod["spec"]["nodeName"] = node_of(job["spec"]["template"]);
     api_.handle(as_controller(kube::create(kube::resources::pods, pod)));
-    Json container = Json::object({{"name", "node"}});
-    container["state"]["terminated"] = Json::object(
-        {{"exitCode", 1}, {"reason", "Error"}, {"finishedAt", api::format_time(time_.wall_seconds())}});
     Json patch;
-    patch["status"] = Json::object({{"phase", "Failed"}, {"containerStatuses", Json::array({container})}});
+    patch["status"] = status_of_failed_pod(is_refused, time_.wall_seconds());
     api_.handle(as_controller(
         kube::merge_patch_status(kube::resources::pods, key, std::move(patch), kube::Unconditional())));
 }

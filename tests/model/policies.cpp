@@ -159,84 +159,11 @@ std::vector<Scenario> deadlines() {
     };
 }
 
-std::function<std::string(const World&)> restarted(const char* want) {
-    return [want](const World& world) -> std::string {
-        const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
-        if (!stored) return "";
-        const std::string is = api::restarts_before_text(api::parse_restarts(stored->object["status"]));
-        return is == want ? "" : "its restarts are " + is;
-    };
-}
-
-Scenario with_restarts(Scenario scenario, const char* want) {
-    scenario.when_unharmed = restarted(want);
-    return scenario;
-}
-
-std::vector<Scenario> failures() {
-    const auto policy = [](const char* text) {
-        return make_runtime(run_policy(std::string(R"({"failurePolicy":)") + text + "}"));
-    };
-    const char* const given_up = "+JobsCreationSucceeded +ReachedMaxRestarts; finished; snapshot; 0 active";
-    const char* const given_up_later =
-        "-Resumed +JobsCreationSucceeded +ReachedMaxRestarts; finished; snapshot; 0 active";
-    return {
-        with_restarts(
-            {"a job fails once and starts again",
-             {{1s, policy(R"({"maxRestarts":1})")}, {2s, make_job(with(pods_that("5", "failed-once")))}},
-             {completed},
-             {"AllJobsCompleted", "JobsCreationSucceeded", "TrainJobRestarted"}},
-            "1,1"),
-        with_restarts({"a job fails again and again",
-                       {{1s, policy(R"({"maxRestarts":2})")}, {2s, make_job(with(pods_that("5", "failed")))}},
-                       {given_up},
-                       {"JobsCreationSucceeded", "ReachedMaxRestarts", "TrainJobRestarted"}},
-                      "2,2"),
-        with_restarts({"a job is evicted once",
-                       {{1s, policy("{}")}, {2s, make_job(with(pods_that("5", "evicted-once")))}},
-                       {completed},
-                       {"AllJobsCompleted", "JobsCreationSucceeded", "TrainJobRestarted"}},
-                      "1,0"),
-        with_restarts(
-            {"a job that has restarted gets another JobSet",
-             {{1s, policy(R"({"maxRestarts":1})")},
-              {2s, make_job(with_affinity(pods_that("20", "failed"), "a"))},
-              {30s, change_job(R"({"spec":{"suspend":true}})")},
-              {60s, change_job(with_affinity(pods_that("20", "failed"), "b"))},
-              {90s, change_job(R"({"spec":{"suspend":false}})")}},
-             {given_up_later, given_up,
-              "+JobsCreationSucceeded +Suspended +ReachedMaxRestarts; finished; snapshot; 0 active"},
-             {"JobSetDeleted", "JobsCreationSucceeded", "ReachedMaxRestarts", "Resumed", "Suspended",
-              "TrainJobRestarted", "WaitingForDeletion"},
-             900s},
-            "1,1"),
-        // The restart is counted while the JobSet is suspended, and as its Pods have ended it is made anew.
-        with_restarts(
-            {"a job fails as it is suspended and gets another JobSet",
-             {{1s, policy(R"({"maxRestarts":3})")},
-              {2s, make_job(with_affinity(pods_that("20", "failed-once"), "a"))},
-              {22s, slow_job_set_controller(5s)},
-              {23s, change_job(both(set("suspend", "true"), with_affinity(pods_that("never"), "b")))},
-              {35s, slow_job_set_controller(30ms)},
-              {40s, once_suspended(change_job(R"({"spec":{"suspend":false}})"))}},
-             // A reconciler that was down let it go on.
-             {resumed_and_running,
-              "+JobsCreationSucceeded +Suspended +AllJobsCompleted; finished; snapshot; 0 active",
-              resumed_and_completed},
-             {"JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended", "TrainJobRestarted",
-              "WaitingForDeletion"},
-             900s,
-             counts_all_restarts()},
-            "1,1"),
-    };
-}
-
 }  // namespace
 
 std::vector<Scenario> run_policies() {
     std::vector<Scenario> all = ttls();
     for (Scenario& each : deadlines()) all.push_back(std::move(each));
-    for (Scenario& each : failures()) all.push_back(std::move(each));
     return all;
 }
 

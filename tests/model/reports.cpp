@@ -126,6 +126,16 @@ std::vector<Scenario> progress_deadlines() {
          // The suspension is over before a reconciler sees it.
          {resumed_and_running, running, failed, failed_before_it_began, failed_before_anything},
          {"JobsCreationSucceeded", "Resumed", "Suspended"}},
+        {"a job reports nothing while it waits for its next attempt, nor soon after",
+         {{1s, make_runtime(
+                   run_policy(R"({"failurePolicy":{"maxRestarts":1,"backoff":{"initialSeconds":200}}})"))},
+          {1s, serve_reports(900s)},
+          {2s, make_job(with(pods_that("90", "failed-once")), limited("Fail"))},
+          {60s, report()},
+          {80s, report(20)}},
+         {completed},
+         {"AllJobsCompleted", "JobsCreationSucceeded", "TrainJobRestarted", "WaitingForDeletion"},
+         900s},
         {"a job has finished as its progress deadline passes",
          {{1s, make_runtime()},
           {1s, serve_reports(700s)},

@@ -12,6 +12,7 @@ std::vector<Scenario> reuse();
 std::vector<Scenario> suspending();
 std::vector<Scenario> time_limits();
 std::vector<Scenario> run_policies();
+std::vector<Scenario> attempts();
 std::vector<Scenario> progress_deadlines();
 std::vector<Scenario> other_objects();
 std::vector<Scenario> takeovers();

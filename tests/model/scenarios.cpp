@@ -63,7 +63,7 @@ const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all = [] {
         std::vector<Scenario> list;
         for (auto make :
-             {beginnings_and_ends, runtimes, refusals, reuse, suspending, time_limits, run_policies,
+             {beginnings_and_ends, runtimes, refusals, reuse, suspending, time_limits, run_policies, attempts,
               progress_deadlines, other_objects, takeovers, changes, queues, forgeries})
             for (Scenario& scenario : make()) list.push_back(std::move(scenario));
         return list;

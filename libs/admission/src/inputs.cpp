@@ -4,6 +4,7 @@
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/train_job.hpp"
+#include "lifecycle/judge.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/snapshot.hpp"
 #include "net/tls/digest.hpp"
@@ -107,6 +108,7 @@ Subject subject_of(const api::AdmissionRequest& request, const runtime::Required
     job.conditions = {};
     job.jobs_status = std::vector<api::JobStatus>(had_job_set ? 1 : 0);
     job.runtime_digest = cut(status["runtimeDigest"].as_string());
+    job.restarts = api::parse_restarts(status);
     return subject;
 }
 
@@ -299,6 +301,11 @@ net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Run
             if (!found) co_return found.error();
             observed.job_set = std::move(found->job_set);
             inputs.loss_by_new_job_set = found->loss_by_new_one;
+            // The next attempt has another JobSet anyway.
+            if (lifecycle::is_judged(observed)) {
+                observed.job_set.reset();
+                inputs.loss_by_new_job_set = {};
+            }
         }
         source = lifecycle::runtime_source(observed);
         if (wanted.job_set) inputs.job_set = std::move(observed.job_set);

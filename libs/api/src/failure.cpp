@@ -1,5 +1,8 @@
 #include "api/failure.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "api/text.hpp"
 
 namespace api {
@@ -18,6 +21,15 @@ void put(Json& object, std::string_view name, const std::optional<std::int64_t>&
     if (number) object[name] = *number;
 }
 
+// In the order of the enumeration.
+constexpr std::array<std::string_view, 4> decisions = {"", "Restart", "RestartUncounted", "Fail"};
+
+FailureDecision decision_of(std::string_view text) {
+    const auto at = std::find(decisions.begin(), decisions.end(), text);
+    return at == decisions.end() ? FailureDecision::none
+                                 : static_cast<FailureDecision>(at - decisions.begin());
+}
+
 std::string how(const Failure& failure) {
     return failure.exit_code ? exit_text(failure.reason, *failure.exit_code) : failure.reason;
 }
@@ -27,8 +39,10 @@ std::string how(const Failure& failure) {
 std::vector<Failure> parse_failures(const Json& list) {
     std::vector<Failure> failures;
     for (const Json& item : list.items()) {
+        const auto time = as_time(item["time"].as_string());
+        if (!time) continue;
         Failure failure = {.attempt = item["attempt"].int_or(0),
-                           .time = as_time(item["time"].as_string()).value_or(Time()),
+                           .time = *time,
                            .pod = text_of(item["pod"]),
                            .node = text_of(item["node"]),
                            .replicated_job = text_of(item["replicatedJob"]),
@@ -38,8 +52,11 @@ std::vector<Failure> parse_failures(const Json& list) {
                            .signal = item["signal"].as_int(),
                            .reason = text_of(item["reason"]),
                            .message = text_of(item["message"]),
-                           .failed_pods = item["failedPods"].int_or(0)};
-        if (!failure.pod.empty()) failures.push_back(std::move(failure));
+                           .failed_pods = item["failedPods"].int_or(0),
+                           .decision = decision_of(item["decision"].as_string()),
+                           .rule = item["rule"].int_or(default_rule),
+                           .excludes_node = item["excludesNode"].bool_or(false)};
+        failures.push_back(std::move(failure));
     }
     return failures;
 }
@@ -49,9 +66,9 @@ Json to_json_tree(const std::vector<Failure>& failures) {
     for (const Failure& failure : failures) {
         Json item = Json::object({{"attempt", failure.attempt},
                                   {"time", format_time(failure.time)},
-                                  {"pod", failure.pod},
-                                  {"reason", failure.reason},
                                   {"failedPods", failure.failed_pods}});
+        put(item, "pod", failure.pod);
+        put(item, "reason", failure.reason);
         put(item, "node", failure.node);
         put(item, "replicatedJob", failure.replicated_job);
         put(item, "index", failure.index);
@@ -59,6 +76,11 @@ Json to_json_tree(const std::vector<Failure>& failures) {
         put(item, "exitCode", failure.exit_code);
         put(item, "signal", failure.signal);
         put(item, "message", failure.message);
+        if (failure.decision != FailureDecision::none) {
+            item["decision"] = decisions[static_cast<std::size_t>(failure.decision)];
+            item["rule"] = failure.rule;
+        }
+        if (failure.excludes_node) item["excludesNode"] = true;
         list.push_back(std::move(item));
     }
     return list;
@@ -70,6 +92,8 @@ std::string exit_text(std::string_view reason, std::int64_t exit_code) {
 }
 
 std::string describe(const Failure& failure) {
+    if (failure.pod.empty())
+        return "no failed Pod is left" + (failure.message.empty() ? "" : ": " + failure.message);
     std::string line = "Pod " + failure.pod;
     if (!failure.node.empty()) line += " on node " + failure.node;
     if (const std::string why = how(failure); !why.empty()) line += ": " + why;

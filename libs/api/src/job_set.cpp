@@ -57,6 +57,10 @@ void find_missing(const Json& spec, JobSet& job_set) {
     for (const Group& group : groups) by_name.emplace(group.name, &group);
     const bool in_order = spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder";
     bool is_its_turn = true;
+    job_set.all_started =
+        !groups.empty() && std::all_of(groups.begin(), groups.end(), [](const Group& group) {
+            return started(group.counts) >= group.replicas;
+        });
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const auto& [name, replicas, has] = groups[i];
         const std::int64_t running = has.active + has.succeeded + has.failed;
@@ -68,6 +72,19 @@ void find_missing(const Json& spec, JobSet& job_set) {
         if (present < replicas && job_set.lacks_pods.empty()) job_set.lacks_pods = std::string(name);
         if (in_order && started(has) != replicas) is_its_turn = false;
     }
+}
+
+// Users can edit it.
+std::vector<std::string> excluded_nodes(const Json& annotations) {
+    constexpr std::size_t most = 5;
+    std::vector<std::string> nodes;
+    std::string_view rest = annotations[excluded_nodes_annotation].as_string();
+    while (!rest.empty() && nodes.size() < most) {
+        const std::string_view node = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(node.size() + 1, rest.size()));
+        if (!node.empty() && node.size() <= 253) nodes.emplace_back(node);
+    }
+    return nodes;
 }
 
 std::optional<bool> written_suspend(const Json& annotations) {
@@ -148,6 +165,8 @@ JobSet parse_job_set(const Json& object) {
     const Json& annotations = object["metadata"]["annotations"];
     job_set.restarts_before = parse_restarts_before(annotations[restarts_before_annotation].as_string());
     job_set.restarts = job_set.restarts_before + parse_restarts(object["status"]);
+    job_set.is_attempt = annotations.contains(attempt_annotation);
+    job_set.excluded_nodes = excluded_nodes(annotations);
     job_set.max_restarts = object["spec"]["failurePolicy"]["maxRestarts"].as_int();
     job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
     find_missing(object["spec"], job_set);

@@ -42,6 +42,10 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.completion_time = as_time(status["completionTime"].as_string());
     job.restarts = parse_restarts(status);
     job.failures = parse_failures(status["failures"]);
+    job.attempt = {.began = as_time(status["attemptStartTime"].as_string()),
+                   .next = as_time(status["nextAttemptTime"].as_string()),
+                   .failures = as_count(status["consecutiveFailures"].int_or(0)),
+                   .uncounted_failures = as_count(status["consecutiveUncounted"].int_or(0))};
     job.trainer_status = parse_trainer_status(status["trainerStatus"]);
     return job;
 }

@@ -2,6 +2,7 @@
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/jobs_status.hpp"
+#include "lifecycle/judge.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
@@ -27,6 +28,10 @@ std::optional<std::chrono::seconds> next_limit(const Observed& observed, api::Ti
 
 // A dozen seconds, the usual time for new Jobs.
 constexpr int usual_looks = 4;
+
+std::string first_to_fail(const std::vector<api::Failure>& failures) {
+    return "The first to fail: " + api::describe(failures.front());
+}
 
 const api::Condition* end_of(const std::vector<api::Condition>& conditions) {
     for (const std::string_view type : {api::condition::complete, api::condition::failed})
@@ -56,6 +61,7 @@ Concluder::Concluder(const Observed& observed, const Outcome& outcome, api::Time
     conclusion_.completion_time = job_.completion_time;
     conclusion_.restarts = job_.restarts;
     conclusion_.failures = job_.failures;
+    conclusion_.attempt = job_.attempt;
 }
 
 Conclusion Concluder::take() && {
@@ -63,7 +69,8 @@ Conclusion Concluder::take() && {
         conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status ||
         conclusion_.run_policy != job_.run_policy || conclusion_.runtime_digest != job_.runtime_digest ||
         conclusion_.start_time != job_.start_time || conclusion_.completion_time != job_.completion_time ||
-        conclusion_.restarts != job_.restarts || conclusion_.failures != job_.failures;
+        conclusion_.restarts != job_.restarts || conclusion_.failures != job_.failures ||
+        conclusion_.attempt != job_.attempt;
     const auto look = sooner(next_progress_look(observed_, now_), {});
     conclusion_.requeues_for_progress = look && conclusion_.requeue_after == look;
     if (auto restarted = restart_event(observed_, conclusion_.restarts))
@@ -131,9 +138,17 @@ void Concluder::operator()(const Finish& finish) {
     }
     api::Condition condition = finish.condition;
     condition.observed_generation = job_.meta.generation;
-    if (outcome_.failure) note_failure(condition);
+    if (outcome_.failure) {
+        note_failure();
+        if (!outcome_.failure->pod.empty())
+            condition.message +=
+                (condition.message.empty() ? "" : ". ") + first_to_fail(conclusion_.failures);
+    }
     set_condition(conclusion_.conditions, std::move(condition), now_);
-    std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::stalled; });
+    std::erase_if(conclusion_.conditions, [](const auto& c) {
+        return c.type == api::condition::stalled || c.type == api::condition::restarting;
+    });
+    conclusion_.attempt.next.reset();
     follow_job_set();
     // A JobSet that has ended needs no cleaning up.
     conclusion_.own_writes_need_no_reconcile =
@@ -142,13 +157,43 @@ void Concluder::operator()(const Finish& finish) {
 }
 
 // The JobSet names a Job that has failed. What has happened is in the Pod, and goes with it.
-void Concluder::note_failure(api::Condition& end) {
+void Concluder::note_failure() {
     api::Failure failure = *outcome_.failure;
     failure.attempt = restarts(observed_).all;
-    end.message += (end.message.empty() ? "" : ". ") + ("The first to fail: " + api::describe(failure));
     auto& failures = conclusion_.failures;
     failures.insert(failures.begin(), std::move(failure));
     if (failures.size() > api::most_failures) failures.resize(api::most_failures);
+}
+
+// The next attempt is another JobSet. It follows from the status alone, so it cannot be lost or come twice.
+void Concluder::operator()(const Restart& restart) {
+    const Judgement& judgement = restart.judgement;
+    knows_job_set_ =
+        true;  // the status must show that there was one: the next is built from the same runtime
+    created();
+    follow_suspend();
+    follow_job_set();
+    note_failure();
+    if (judgement.ends_exclusions)
+        for (api::Failure& each : conclusion_.failures) each.excludes_node = false;
+    const api::Restarts before = restarts(observed_);
+    conclusion_.restarts = before + api::Restarts{.all = 1, .counted = judgement.counts() ? 1 : 0};
+    const api::Time next = now_ + judgement.delay;
+    conclusion_.attempt = {
+        .next = next, .failures = judgement.failures, .uncounted_failures = judgement.uncounted_failures};
+    const std::string number = std::to_string(conclusion_.restarts.all);
+    set(api::condition::restarting, "True", api::reason::backing_off,
+        "attempt " + number + " begins at " + api::format_time(next) + ". " +
+            first_to_fail(conclusion_.failures));
+    std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::stalled; });
+    conclusion_.conditions = in_order(std::move(conclusion_.conditions));
+    std::string counted = std::to_string(conclusion_.restarts.counted);
+    if (outcome_.max_restarts) counted += " of " + std::to_string(*outcome_.max_restarts);
+    Event event = warning_event(event_reason::restarted, "restart " + number + ", " + counted + " counted: " +
+                                                             api::describe(conclusion_.failures.front()));
+    event.needs_status = true;
+    conclusion_.events.push_back(std::move(event));
+    conclusion_.requeue_after = sooner(until(time_left(observed_, now_)), judgement.delay);
 }
 
 void Concluder::operator()(const CleanUp& clean_up) {
@@ -296,6 +341,11 @@ void Concluder::operator()(const Run& run) {
     knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
     conclusion_.requeue_after =
         sooner(until(time_left(observed_, now_)), next_progress_look(observed_, now_));
+    if (run.job_set == JobSetAction::back_off && !job_.suspend && job_.attempt.next)
+        conclusion_.requeue_after = sooner(conclusion_.requeue_after, *job_.attempt.next - now_);
+    if (const auto look = next_look_at_placement(observed_))
+        conclusion_.requeue_after =
+            sooner(conclusion_.requeue_after, *look > now_ ? *look - now_ : exclusion_starves);
     merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation, now_);
     std::visit(Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
                           [&](const BuildFailed& failed) {
@@ -533,6 +583,20 @@ void Concluder::follow_counts() {
     if (!knows_job_set_) return;
     conclusion_.jobs_status = jobs_status(observed_);
     conclusion_.restarts = restarts(observed_);
+    follow_attempt();
+}
+
+// An attempt that waits, or is suspended, has not begun.
+void Concluder::follow_attempt() {
+    const api::JobSet* job_set = own_job_set(observed_);
+    const bool runs = job_set && job_set->is_attempt && !job_set->finished && !is_judged(observed_);
+    if (!runs || api::terminal_condition(job_)) return;
+    api::Attempt& attempt = conclusion_.attempt;
+    if (job_set->suspend) attempt.began.reset();
+    if (job_set->suspend || !(job_set->any_active() || job_set->all_started)) return;
+    if (job_set->all_started && !attempt.began) attempt.began = now_;
+    attempt.next.reset();
+    std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::restarting; });
 }
 
 void Concluder::follow_job_set() {

@@ -24,6 +24,7 @@ public:
     void operator()(const Ignore& ignore);
     void operator()(const StoreTransition& transition);
     void operator()(const Finish& finish);
+    void operator()(const Restart& restart);
     void operator()(const CleanUp& clean_up);
     void operator()(const Expire& expire);
     void operator()(const Run& run);
@@ -52,7 +53,8 @@ private:
     void not_created(std::string_view reason, std::string message);
     void settle_created(const Finish& finish);
 
-    void note_failure(api::Condition& end);
+    void note_failure();
+    void follow_attempt();
 
     // Status that follows from the observed objects and the conditions.
     void follow_policy(const Decision& decision);

@@ -53,18 +53,20 @@ bool ends_the_job(std::string_view type) {
 // rank keep their order.
 int rank(const api::Condition& condition, bool ended) {
     const bool is_true = condition.is_true();
-    if (condition.type == api::condition::stalled) return 9;
-    if (condition.type == api::condition::created) return is_true ? 5 : ended ? 1 : 8;
-    if (condition.type == api::condition::suspended) return is_true ? 6 : 0;
-    if (ends_the_job(condition.type)) return is_true ? 7 : 2;
+    if (condition.type == api::condition::stalled) return 10;
+    if (condition.type == api::condition::created) return is_true ? 5 : ended ? 1 : 9;
+    if (condition.type == api::condition::restarting) return 6;
+    if (condition.type == api::condition::suspended) return is_true ? 7 : 0;
+    if (ends_the_job(condition.type)) return is_true ? 8 : 2;
     return is_true ? 4 : 3;
 }
 
 }  // namespace
 
 bool is_built_in(std::string_view type) {
-    constexpr std::array types = {api::condition::created, api::condition::suspended,
-                                  api::condition::complete, api::condition::failed, api::condition::stalled};
+    constexpr std::array types = {api::condition::created,  api::condition::suspended,
+                                  api::condition::complete, api::condition::failed,
+                                  api::condition::stalled,  api::condition::restarting};
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 

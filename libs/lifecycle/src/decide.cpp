@@ -3,6 +3,7 @@
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/decision.hpp"
 #include "lifecycle/jobs_status.hpp"
+#include "lifecycle/judge.hpp"
 #include "lifecycle/progress_deadline.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/restarts.hpp"
@@ -41,15 +42,18 @@ Decision decide_ended(const Observed& observed, api::Time now) {
     return CleanUp{end_of_job_set(observed, now)};
 }
 
-// Step 5. It comes before the deadlines, steps 8 and 9: finished work is not thrown away.
+// Step 5. It comes before the deadlines, steps 8 and 9: finished work is not thrown away. A TrainJob that is
+// being deleted gets no other attempt.
 std::optional<Finish> from_job_set(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || !job_set->finished) return std::nullopt;
+    if (!job_set || !job_set->finished || is_judged(observed)) return std::nullopt;
     Finish finish{.condition = *job_set->finished, .from_job_set = true};
     // By another node's clock, which is behind. The TTL must not count from there.
     if (finish.condition.last_transition < job_set->meta.creation) finish.condition.last_transition = {};
     finish.condition.type =
         job_set->finished->type == "Completed" ? api::condition::complete : api::condition::failed;
+    finish.judges = job_set->is_attempt && finish.condition.type == api::condition::failed &&
+                    !observed.job->meta.deletion;
     return finish;
 }
 
@@ -101,21 +105,32 @@ bool must_store_transition(const Observed& observed) {
 // Step 10. A suspended JobSet may be replaced, and the new one gets the restarts of the status.
 bool must_store_restarts(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
-    return job_set && job_set->suspend && !may_be_outdated(observed) &&
+    return job_set && job_set->suspend && !may_be_outdated(observed) && !is_judged(observed) &&
            job_set->restarts != observed.job->restarts;
 }
 
 // A delayed apply may resume the JobSet with the former number of nodes.
 bool runs_with_former_size(const Observed& observed) {
-    return has_former_size(observed) && !own_job_set(observed)->suspend && !observed.job->suspend &&
-           !own_job_set(observed)->meta.deletion && !may_be_outdated(observed);
+    return has_former_size(observed) && !is_judged(observed) && !own_job_set(observed)->suspend &&
+           !observed.job->suspend && !own_job_set(observed)->meta.deletion && !may_be_outdated(observed);
 }
 
-JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
+// By an uncertain clock, too: an attempt that begins too early does no harm. One that has not failed is not
+// left to run.
+JobSetAction step_between_attempts(const api::TrainJob& job, const api::JobSet& job_set, api::Time now) {
+    constexpr std::chrono::hours longest_delay{24};
+    const bool is_early =
+        job.attempt.next && now < *job.attempt.next && *job.attempt.next <= now + longest_delay;
+    const bool waits = job_set.finished && (job.suspend || is_early);
+    return waits ? JobSetAction::back_off : JobSetAction::retire;
+}
+
+JobSetAction job_set_step(const Observed& observed, bool suspend_first, api::Time now) {
     if (has_foreign_job_set(observed)) return JobSetAction::refuse;
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set) return JobSetAction::create;
     if (job_set->meta.deletion) return JobSetAction::wait_until_gone;
+    if (is_judged(observed)) return step_between_attempts(*observed.job, *job_set, now);
     if (observed.job->suspend) {
         const bool waits = suspend_first || !job_set->suspend || job_set->any_active();
         return waits ? JobSetAction::leave : JobSetAction::update;
@@ -148,22 +163,24 @@ bool has_run_for_long(const Observed& observed, api::Time now) {
 
 Run run(const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
-    const bool suspend_first =
-        job_set && observed.job->suspend && !job_set->suspend && !is_left_to_queue(observed);
+    const bool suspend_first = job_set && observed.job->suspend && !job_set->suspend &&
+                               !is_left_to_queue(observed) && !job_set->finished;
     if (observed.job->meta.deletion)
         return {.suspend_job_set = suspend_first, .build = false, .runtime = runtime_source(observed)};
-    const JobSetAction step = job_set_step(observed, suspend_first);
+    const JobSetAction step = job_set_step(observed, suspend_first, now);
     const bool resizes = runs_with_former_size(observed);
-    return {
-        .suspend_job_set = suspend_first,
-        .build = step != JobSetAction::refuse,
-        .job_set = step,
-        .runtime = runtime_source(observed),
-        .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
-        .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_here,
-        .verifies = step == JobSetAction::leave && may_be_outdated(observed),
-        .resizes = resizes,
-        .is_late = resizes && has_run_for_long(observed, now)};
+    const bool is_between_attempts = step == JobSetAction::back_off || step == JobSetAction::retire;
+    const bool is_next_attempt = api::is_true(observed.job->conditions, api::condition::restarting);
+    return {.suspend_job_set = suspend_first,
+            .build = step != JobSetAction::refuse && !is_between_attempts,
+            .job_set = step,
+            .runtime = runtime_source(observed),
+            .rebuilds = step == JobSetAction::create && !observed.job->suspend && !is_next_attempt &&
+                        has_lost_work(*observed.job),
+            .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_here,
+            .verifies = step == JobSetAction::leave && may_be_outdated(observed),
+            .resizes = resizes,
+            .is_late = resizes && has_run_for_long(observed, now)};
 }
 
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
@@ -175,8 +192,11 @@ struct NeedsLive {
     // The write carries the resourceVersion that the decision was based on. Whether its status may say that
     // no pods are active: see reports_no_active_pods().
     Live operator()(const StoreTransition&) const { return Live::nothing; }
-    // A finished JobSet stays finished; whether another one may end the job depends on the latest view.
-    Live operator()(const Finish& finish) const { return all_if(!finish.from_job_set); }
+    // A finished JobSet stays finished; whether another one may end the job depends on the latest view, and
+    // so does a judgement, which is made once.
+    Live operator()(const Finish& finish) const { return all_if(!finish.from_job_set || finish.judges); }
+    // Comes of a Finish only.
+    Live operator()(const Restart&) const { return Live::nothing; }
     Live operator()(const CleanUp& clean_up) const {
         return all_if(clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove);
     }
@@ -188,9 +208,11 @@ struct NeedsLive {
                 return run.runtime == RuntimeSource::live ? Live::job_and_runtime : Live::all;
             case JobSetAction::resume:
             case JobSetAction::wait_until_stopped:
+            case JobSetAction::retire:
             case JobSetAction::refuse: return Live::all;
             case JobSetAction::leave:
             case JobSetAction::update:
+            case JobSetAction::back_off:
             case JobSetAction::wait_until_gone:
                 return all_if(suspends_unseen(run) || run.verifies || run.resizes);
         }

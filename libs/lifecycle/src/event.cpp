@@ -42,7 +42,9 @@ std::vector<Event> condition_events(std::span<const api::Condition> before,
     for (const api::Condition& condition : after) {
         const api::Condition* old = api::find_condition(before, condition.type);
         if (!is_built_in(condition.type) || (old && says_the_same(*old, condition))) continue;
-        if (is_open(condition) || condition.type == api::condition::stalled) continue;
+        if (is_open(condition) || condition.type == api::condition::stalled ||
+            condition.type == api::condition::restarting)
+            continue;
         events.push_back(event(is_failure(condition) ? EventType::warning : EventType::normal,
                                condition.reason, condition.message));
         events.back().needs_status = true;

@@ -64,6 +64,24 @@ std::optional<std::int64_t> as_int32(const Json& number) {
     return value && *value >= Limits::min() && *value <= Limits::max() ? value : std::nullopt;
 }
 
+std::vector<FailedPod::Exit> exits_of(const Json& status) {
+    std::vector<FailedPod::Exit> exits;
+    for (const char* kind : {"initContainerStatuses", "containerStatuses"})
+        for (const Json& container : status[kind].items())
+            if (const Json& ended = container["state"]["terminated"]; ended.is_object())
+                exits.push_back({.container = cut(container["name"], 63),
+                                 .code = ended["exitCode"].int_or(0),
+                                 .reason = cut(ended["reason"], most_of_reason)});
+    return exits;
+}
+
+std::vector<api::FailureRule::PodCondition> conditions_of(const Json& status) {
+    std::vector<api::FailureRule::PodCondition> found;
+    for (const api::Condition& condition : api::parse_conditions(status["conditions"]))
+        found.push_back({.type = condition.type, .status = condition.status});
+    return found;
+}
+
 std::optional<std::int64_t> index_of(const Json& pod) {
     const std::string_view text = pod["metadata"]["labels"][api::completion_index_label].as_string();
     if (text.empty() || text.size() > 9 || !std::ranges::all_of(text, api::is_digit)) return std::nullopt;
@@ -74,12 +92,18 @@ std::optional<std::int64_t> index_of(const Json& pod) {
 
 FailedPods::Seen FailedPods::see(const Json& pod) {
     const Json& status = pod["status"];
-    Seen seen = {.failure = {.time = time_of(pod),
-                             .pod = cut(pod["metadata"]["name"], 253),
-                             .node = cut(pod["spec"]["nodeName"], 253),
-                             .replicated_job = cut(pod["metadata"]["labels"][api::replicated_job_label], 63),
-                             .index = index_of(pod)}};
-    api::Failure& failure = seen.failure;
+    Seen seen;
+    seen.pod = {.failure = {.time = time_of(pod),
+                            .pod = cut(pod["metadata"]["name"], 253),
+                            .node = cut(pod["spec"]["nodeName"], 253),
+                            .replicated_job = cut(pod["metadata"]["labels"][api::replicated_job_label], 63),
+                            .index = index_of(pod)},
+                .exits = exits_of(status),
+                .conditions = conditions_of(status),
+                .of_node = cut(status["reason"], most_of_reason),
+                .has_container_status = !status["initContainerStatuses"].items().empty() ||
+                                        !status["containerStatuses"].items().empty()};
+    api::Failure& failure = seen.pod.failure;
     const Json* first = nullptr;
     for (const char* kind : {"initContainerStatuses", "containerStatuses"})
         for (const Json& container : status[kind].items()) {
@@ -90,7 +114,7 @@ FailedPods::Seen FailedPods::see(const Json& pod) {
             failure.time = *end;
             failure.container = cut(container["name"], 63);
         }
-    const std::string of_pod = cut(status["reason"], most_of_reason);
+    const std::string& of_pod = seen.pod.of_node;
     const bool disrupted = is_disrupted(pod);
     const bool by_node = !first || disrupted || !of_pod.empty();
     if (!of_pod.empty()) {
@@ -121,22 +145,28 @@ void FailedPods::add(const std::vector<Json>& pods) {
         const std::string_view job_set_uid = api::job_set_uid_of(pod);
         if (job_set_uid.empty() || job_set_uid != job_set_uid_) continue;
         Seen seen = see(pod);
-        if (!was_told_to_end(pod, seen.failure.time)) seen_.push_back(std::move(seen));
+        if (!was_told_to_end(pod, seen.pod.failure.time)) seen_.push_back(std::move(seen));
     }
 }
 
-std::optional<api::Failure> FailedPods::first() const {
+std::optional<FailedPod> FailedPods::first() const {
     if (seen_.empty()) return std::nullopt;
-    const auto by_time = [](const Seen& a, const Seen& b) { return a.failure.time < b.failure.time; };
-    const api::Time earliest = std::ranges::min_element(seen_, by_time)->failure.time;
+    const auto time_of_failure = [](const Seen& each) { return each.pod.failure.time; };
+    const api::Time earliest = time_of_failure(*std::ranges::min_element(seen_, {}, time_of_failure));
+    const auto is_later = [&](const Seen& each) {
+        return time_of_failure(each) > earliest + about_the_same_time;
+    };
     const auto order = [&](const Seen& each) {
-        const bool is_later = each.failure.time > earliest + about_the_same_time;
-        return std::tuple(is_later, each.kind, each.failure.time, each.failure.index.value_or(-1),
-                          std::string_view(each.failure.pod));
+        const api::Failure& failure = each.pod.failure;
+        return std::tuple(is_later(each), each.kind, failure.time, failure.index.value_or(-1),
+                          std::string_view(failure.pod));
     };
     const auto first = std::ranges::min_element(seen_, std::less(), order);
-    api::Failure found = first->failure;
-    found.failed_pods = static_cast<std::int64_t>(seen_.size());
+    FailedPod found = first->pod;
+    found.failure.failed_pods = static_cast<std::int64_t>(seen_.size());
+    found.is_undecided = std::ranges::any_of(seen_, [&](const Seen& each) {
+        return each.kind == first->kind && !is_later(each) && each.pod.failure.node != found.failure.node;
+    });
     return found;
 }
 

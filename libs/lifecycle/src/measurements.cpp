@@ -54,6 +54,19 @@ api::Restarts more(const api::Restarts& now, const api::Restarts& before) {
     return {.all = all, .counted = std::clamp<std::int64_t>(now.counted - before.counted, 0, all)};
 }
 
+// What JobSet ends, and what its failure leads to.
+void measure_attempt(const Observed& observed, const Decision& decision, Measurements& made) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || !job_set->is_attempt || !job_set->finished) return;
+    if (std::holds_alternative<Restart>(decision))
+        made.attempt_end = AttemptEnd::restarted;
+    else if (const auto* finish = std::get_if<Finish>(&decision); finish && finish->from_job_set)
+        made.attempt_end =
+            finish->condition.type == api::condition::complete ? AttemptEnd::complete : AttemptEnd::failed;
+    if (made.attempt_end && observed.job->attempt.began)
+        made.attempt = since(*observed.job->attempt.began, job_set->finished->last_transition);
+}
+
 }  // namespace
 
 Measurements measurements(const Observed& observed, const Decision& decision, const Outcome& outcome,
@@ -77,6 +90,9 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
     if (status_stored && conclusion.start_time && conclusion.start_time != job.start_time)
         made.wait = since(job.meta.creation, *conclusion.start_time);
     if (status_stored) made.restarted = more(conclusion.restarts, job.restarts);
+    if (status_stored) measure_attempt(observed, decision, made);
+    const auto* restart = std::get_if<Restart>(&decision);
+    made.excludes_node = status_stored && restart && restart->judgement.excludes_node;
     const bool expired = std::holds_alternative<Expire>(decision) && done && observed.ttl;
     if (expired) {
         made.expired = job.ttl_seconds_after_finished ? TtlFrom::train_job : TtlFrom::runtime;

@@ -24,6 +24,16 @@ std::optional<api::Time> due(const Observed& observed) {
     return limit && last ? std::optional(passes_at(*last, *limit)) : std::nullopt;
 }
 
+// Reports of an attempt say nothing of the next one, which needs its time to begin.
+std::optional<api::Time> start_of_progress(const Observed& observed) {
+    const auto start = clock_start(observed);
+    const api::TrainJob& job = *observed.job;
+    const api::JobSet* job_set = own_job_set(observed);
+    if (api::is_true(job.conditions, api::condition::restarting)) return std::nullopt;
+    if (!start || !job_set || !job_set->is_attempt || job_set->restarts.all == 0) return start;
+    return job.attempt.began ? std::optional(std::max(*start, *job.attempt.began)) : std::nullopt;
+}
+
 bool is_due(const Observed& observed, api::Time now) {
     const auto time = due(observed);
     return time && now >= *time;
@@ -66,7 +76,7 @@ std::optional<api::Time> last_progress(const Observed& observed) {
     if (observed.progress_watch == ProgressWatch::off || !api::is_managed_here(job) ||
         api::terminal_condition(job))
         return std::nullopt;
-    const auto start = clock_start(observed);
+    const auto start = start_of_progress(observed);
     const auto& last = job.trainer_status.last_progress;
     return start && last && *last >= *start ? last : std::nullopt;
 }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "lifecycle/failed_pods.hpp"
+#include "lifecycle/judge.hpp"
 #include "lifecycle/progress_deadline.hpp"
+#include "lifecycle/restarts.hpp"
 #include "lifecycle/service.hpp"
 #include "lifecycle/stall.hpp"
 
@@ -59,12 +60,17 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::next(api::Time now, bo
         case State::acted:
             if (!looked_at_warnings_ && wants_warnings(observed_, decision_, outcome_, now))
                 return LookAtWarnings{};
+            if (!looked_at_placement_ && wants_placement(now)) {
+                if (!observed_.is_live) return look(Live::all);
+                return LookAtPlacement{};
+            }
             if (lifecycle::wants_live_view(observed_, decision_, outcome_, now)) return look(Live::all);
             [[fallthrough]];
         case State::concluding:
             if (!outcome_.service_look && wants_service(observed_, decision_, outcome_, now))
                 return LookAtService{};
-            if (!looked_at_failed_pods_ && wants_failed_pods(decision_)) return LookAtFailedPods{};
+            if (!looked_at_failed_pods_ && wants_failed_pods(decision_))
+                return LookAtFailedPods{std::get<Finish>(decision_).judges};
             return conclude_next(now);
         case State::reporting: return report(now);
         case State::reported: break;
@@ -83,6 +89,7 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::decide_next(api::Time 
     outcome_.availability_unread = lease_unread_;
     looked_at_warnings_ = false;
     looked_at_failed_pods_ = false;
+    looked_at_placement_ = false;
     expires_by_caches_ = expires_by_caches_ || (expires() && live_ == Live::nothing);
     const bool is_late = exceeds_progress_deadline(observed_, now);
     const Live needed = is_late ? Live::all : needs_live(decision_, observed_);
@@ -163,16 +170,56 @@ void ReconcileMachine::look_failed(api::Error why) {
 
 void ReconcileMachine::found_service(ServiceLook found) { outcome_.service_look = found; }
 
-void ReconcileMachine::found_failed_pods(std::optional<api::Failure> first) {
-    outcome_.failure = std::move(first);
+void ReconcileMachine::found_failed_pods(std::optional<FailedPod> first,
+                                         const std::optional<api::FailurePolicy>& policy) {
     looked_at_failed_pods_ = true;
+    if (first) outcome_.failure = first->failure;
+    auto& finish = std::get<Finish>(decision_);
+    if (!finish.judges || !policy) return;
+    const api::JobSet& job_set = *own_job_set(observed_);
+    const api::Restarts so_far = restarts(observed_);
+    const Judgement judgement =
+        judge(*policy, job_set, first ? &*first : nullptr, so_far, observed_.job->attempt);
+    if (!outcome_.failure) outcome_.failure = failure_without_pod(job_set);
+    outcome_.failure->decision = judgement.decision;
+    outcome_.failure->rule = judgement.rule;
+    outcome_.failure->excludes_node = judgement.excludes_node;
+    outcome_.max_restarts = policy->max_restarts;
+    if (judgement.restarts()) {
+        decision_ = Restart{judgement};
+        return;
+    }
+    finish.condition.reason = judgement.reason;
+    finish.condition.message = describe_end(judgement, so_far);
 }
 
-void ReconcileMachine::failed_pods_unread(api::Error why) {
+bool ReconcileMachine::wants_placement(api::Time now) const {
+    const auto* run = std::get_if<Run>(&decision_);
+    if (!run || run->job_set != JobSetAction::leave || !std::holds_alternative<Done>(outcome_.result))
+        return false;
+    const auto look = next_look_at_placement(observed_);
+    return look && now >= *look;
+}
+
+void ReconcileMachine::found_placement(bool lacks_node, api::Time now) {
+    looked_at_placement_ = true;
+    if (!lacks_node) return;
+    const Judgement judgement = judge_starved(observed_.job->attempt);
+    outcome_.failure = starved_attempt(*own_job_set(observed_), now);
+    outcome_.failure->decision = judgement.decision;
+    outcome_.failure->rule = judgement.rule;
+    decision_ = Restart{judgement};
+}
+
+bool ReconcileMachine::failed_pods_unread(const api::Error& why) {
+    if (!waits_for_failed_pods(why, observed_.retry_state)) return false;
+    failure_policy_unread({"failed Pods of TrainJob " + to_string(observed_.job->meta.key()), why});
+    return true;
+}
+
+void ReconcileMachine::failure_policy_unread(ReadFailed why) {
     looked_at_failed_pods_ = true;
-    if (waits_for_failed_pods(why, observed_.retry_state))
-        outcome_.result =
-            ReadFailed{"failed Pods of TrainJob " + to_string(observed_.job->meta.key()), std::move(why)};
+    outcome_.result = std::move(why);
 }
 
 void ReconcileMachine::stored(std::optional<api::TrainJob> answer) {

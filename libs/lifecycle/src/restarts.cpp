@@ -1,10 +1,12 @@
 #include "lifecycle/restarts.hpp"
 
+#include "lifecycle/judge.hpp"
+
 namespace lifecycle {
 
 api::Restarts restarts(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
-    return job_set ? job_set->restarts : observed.job->restarts;
+    return job_set && !is_judged(observed) ? job_set->restarts : observed.job->restarts;
 }
 
 api::Restarts restarts_before(const Observed& observed) {
@@ -15,20 +17,21 @@ api::Restarts restarts_before(const Observed& observed) {
 bool takes_back_restarts(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     const api::Restarts& said = observed.job->restarts;
-    return job_set && !may_be_outdated(observed) && !api::terminal_condition(*observed.job) &&
+    return job_set && !is_judged(observed) && !may_be_outdated(observed) &&
+           !api::terminal_condition(*observed.job) &&
            (job_set->restarts.all < said.all || job_set->restarts.counted < said.counted);
 }
 
 std::string counted_restarts(const api::JobSet& job_set) {
     std::string text = std::to_string(job_set.restarts.counted);
-    if (job_set.max_restarts)
+    if (job_set.max_restarts && !job_set.is_attempt)
         text += " of " + std::to_string(job_set.restarts_before.counted + *job_set.max_restarts);
     return text + " counted";
 }
 
 std::optional<Event> restart_event(const Observed& observed, const api::Restarts& now) {
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || now.all <= observed.job->restarts.all) return {};
+    if (!job_set || job_set->is_attempt || now.all <= observed.job->restarts.all) return {};
     std::string note = "restart " + std::to_string(now.all) + ", " + counted_restarts(*job_set);
     if (!job_set->restart_message.empty()) note += ": " + job_set->restart_message;
     Event event = warning_event(event_reason::restarted, note);

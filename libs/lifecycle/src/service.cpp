@@ -24,7 +24,8 @@ constexpr std::chrono::seconds longest_pause{300};
 const api::JobSet* served_job_set(const Observed& observed, const Decision& decision) {
     const api::JobSet* job_set = own_job_set(observed);
     const bool runs = std::holds_alternative<Run>(decision) && !observed.job->meta.deletion;
-    return runs && job_set && !job_set->meta.deletion && !job_set->service.empty() ? job_set : nullptr;
+    const bool is_served = runs && job_set && !job_set->meta.deletion && !job_set->finished;
+    return is_served && !job_set->service.empty() ? job_set : nullptr;
 }
 
 std::optional<ServiceWatch> watch_of(const Observed& observed, const api::JobSet& job_set) {

@@ -40,7 +40,7 @@ struct Cause {
     bool warns = true;          // report_error() sends no events about it
 };
 
-struct Verdict {
+struct Finding {
     std::optional<Cause> cause = {};
     bool is_known = true;  // false: keep the stored state
 };
@@ -95,7 +95,7 @@ std::optional<Cause> missing_suspension(const Observed& observed) {
     return std::nullopt;
 }
 
-Verdict of_error(const Observed& observed, const std::string& object, const api::Error& error,
+Finding of_error(const Observed& observed, const std::string& object, const api::Error& error,
                  api::Time now) {
     if (!own_job_set(observed)) return {};
     const Obstacle obstacle = obstacle_of(error);
@@ -106,12 +106,12 @@ Verdict of_error(const Observed& observed, const std::string& object, const api:
                            .warns = false}};
 }
 
-Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, api::Time now) {
+Finding after(const Run& run, const Observed& observed, const Outcome& outcome, api::Time now) {
     if (const auto* failed = std::get_if<ReadFailed>(&outcome.result))
         return of_error(observed, failed->object, failed->error, now);
     if (const auto* failed = std::get_if<WriteFailed>(&outcome.result)) {
         const bool refused = failed->write == Write::apply && is_rejection(failed->error);
-        return refused ? Verdict() : of_error(observed, failed->object, failed->error, now);
+        return refused ? Finding() : of_error(observed, failed->object, failed->error, now);
     }
     if (const auto* waiting = std::get_if<Waiting>(&outcome.result))
         return {.cause = Cause{.reason = api::reason::waiting_for_pods,
@@ -351,15 +351,15 @@ void report_stall(Conclusion& conclusion, const Observed& observed, const Decisi
     // After StoreTransition this reconcile decides again.
     const bool stores = std::holds_alternative<StoreTransition>(decision);
     if (!run && !stores) return;
-    const Verdict verdict = run ? after(*run, observed, outcome, now) : Verdict{.is_known = false};
-    if (!verdict.is_known) {
+    const Finding finding = run ? after(*run, observed, outcome, now) : Finding{.is_known = false};
+    if (!finding.is_known) {
         conclusion.retry_state.stall = observed.retry_state.stall;
         conclusion.retry_state.service = observed.retry_state.service;
         return;
     }
     auto obstacle = follow_service(conclusion, observed, decision, outcome, now);
-    if (verdict.cause) {
-        Found found = with_history(observed, *verdict.cause, now);
+    if (finding.cause) {
+        Found found = with_history(observed, *finding.cause, now);
         const bool is_said = report_cause(conclusion, observed, found, outcome, obstacle, now);
         conclusion.retry_state.stall = found.stall;
         if (is_said) return;

@@ -37,6 +37,12 @@ api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
     add_time(status, "startTime", job.start_time, conclusion.start_time);
     add_time(status, "completionTime", job.completion_time, conclusion.completion_time);
     if (conclusion.failures != job.failures) status["failures"] = api::to_json_tree(conclusion.failures);
+    add_time(status, "attemptStartTime", job.attempt.began, conclusion.attempt.began);
+    add_time(status, "nextAttemptTime", job.attempt.next, conclusion.attempt.next);
+    if (conclusion.attempt.failures != job.attempt.failures)
+        status["consecutiveFailures"] = conclusion.attempt.failures;
+    if (conclusion.attempt.uncounted_failures != job.attempt.uncounted_failures)
+        status["consecutiveUncounted"] = conclusion.attempt.uncounted_failures;
     if (conclusion.restarts.all != job.restarts.all) status["restarts"] = conclusion.restarts.all;
     if (conclusion.restarts.counted != job.restarts.counted)
         status["restartsCountTowardsMax"] = conclusion.restarts.counted;

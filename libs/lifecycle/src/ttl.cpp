@@ -30,14 +30,21 @@ bool ttl_matters(const Observed& observed) {
 // docs/design/lifecycle.md#the-time-to-live has the reasons.
 std::optional<std::int64_t> ttl_policy(const api::TrainJob& job, const api::RunPolicy* began_with,
                                        const api::RunPolicy* live) {
-    if (job.ttl_seconds_after_finished) return job.ttl_seconds_after_finished;
-    const auto first = began_with ? began_with->ttl_seconds_after_finished : std::nullopt;
-    if (!first || !live) return first;
-    const auto now = live->ttl_seconds_after_finished;
-    return now ? std::max(first, now) : std::nullopt;
+    const auto own = job.ttl_seconds_after_finished;
+    // On the manager of MultiKueue, the runtime does not count, and the status is the worker's.
+    if (!began_with || !api::is_managed_here(job)) return own;
+    if (own) return api::cut_ttl(own, *began_with);
+    auto ttl = began_with->ttl_seconds_after_finished;
+    if (ttl && live) {
+        const auto now = live->ttl_seconds_after_finished;
+        ttl = now ? std::max(ttl, now) : std::nullopt;
+    }
+    return api::cut_ttl(ttl, *began_with);
 }
 
 bool ttl_needs_beginning(const api::TrainJob& job, const api::RunPolicy* live) {
+    if (!api::is_managed_here(job)) return false;
+    if (live && live->max_ttl_seconds_after_finished) return true;
     return !job.ttl_seconds_after_finished && (!live || live->ttl_seconds_after_finished);
 }
 

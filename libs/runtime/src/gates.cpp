@@ -14,8 +14,8 @@ struct Row {
 
 constexpr Row rows[] = {
     {Gate::status, "TrainJobStatus", false},
-    {Gate::run_policy, "TrainJobRunPolicy", false},
-    {Gate::failure_policy, "TrainJobFailurePolicy", false},
+    {Gate::run_policy, "TrainJobRunPolicy", true},
+    {Gate::failure_policy, "TrainJobFailurePolicy", true},
     {Gate::resource_claims, "TrainJobDynamicResourceAllocation", false},
     {Gate::edits, "TrainJobEdits", true},
     {Gate::progress_deadline, "TrainJobProgressDeadline", false},

@@ -115,7 +115,7 @@ def test_only_what_is_gated_or_immutable_is_denied_of_a_train_job_that_is_being_
     forged = refusal(lambda: change(absent, deletionTimestamp="2026-01-15T10:00:00Z", deletionGracePeriodSeconds=0))
     assert "metadata.deletionTimestamp" in [field for field, _ in causes(forged)]
     rest.delete("trainjobs", "leaving")
-    with lookups(proxy, Fault(status=500)):
+    with signalbox.reviewed("--feature-gates=TrainJobRunPolicy=false"), lookups(proxy, Fault(status=500)):
         change(absent)
         gated = refusal(lambda: change({"ttlSecondsAfterFinished": 60}))
         assert [field for field, _ in causes(gated)] == ["spec.ttlSecondsAfterFinished"] and "needs the feature gate" in str(gated)

@@ -25,9 +25,38 @@ Failure out_of_memory() {
 }  // namespace
 
 TEST_CASE("failures are read as they were written", "[failure]") {
-    const std::vector<Failure> failures = {out_of_memory(),
-                                           {.pod = "p", .reason = "Error", .failed_pods = 1}};
+    std::vector<Failure> failures = {out_of_memory(), {.pod = "p", .reason = "Error", .failed_pods = 1}};
     CHECK(parse_failures(to_json_tree(failures)) == failures);
+    for (const auto decision :
+         {FailureDecision::restart, FailureDecision::restart_uncounted, FailureDecision::fail}) {
+        failures[0].decision = decision;
+        failures[0].rule = infrastructure_rule;
+        failures[0].excludes_node = true;
+        CHECK(parse_failures(to_json_tree(failures)) == failures);
+    }
+}
+
+TEST_CASE("what the policy has decided about a failure is written with its rule", "[failure]") {
+    Failure failure = {.attempt = 1, .time = out_of_memory().time, .rule = 3};
+    const auto written = [&] { return to_json(to_json_tree({failure})); };
+    CHECK(written() == R"([{"attempt":1,"failedPods":0,"time":"2026-01-15T10:00:00Z"}])");
+    failure.decision = FailureDecision::restart_uncounted;
+    failure.excludes_node = true;
+    CHECK(written() == R"([{"attempt":1,"decision":"RestartUncounted","excludesNode":true,"failedPods":0,)"
+                       R"("rule":3,"time":"2026-01-15T10:00:00Z"}])");
+    failure.decision = FailureDecision::restart;
+    CHECK(written().find(R"("decision":"Restart",)") != std::string::npos);
+    failure.decision = FailureDecision::fail;
+    CHECK(written().find(R"("decision":"Fail",)") != std::string::npos);
+}
+
+TEST_CASE("a decision that is not known is none", "[failure]") {
+    const auto read = parse_failures(
+        parse_json(R"([{"time": "2026-01-15T10:00:00Z", "decision": "Wait", "rule": "x"}])").value());
+    REQUIRE(read.size() == 1);
+    CHECK(read[0].decision == FailureDecision::none);
+    CHECK(read[0].rule == default_rule);
+    CHECK_FALSE(read[0].excludes_node);
 }
 
 TEST_CASE("what is not known of a failure is left out", "[failure]") {
@@ -37,9 +66,18 @@ TEST_CASE("what is not known of a failure is left out", "[failure]") {
           R"([{"attempt":0,"failedPods":1,"pod":"p","reason":"Evicted","time":"2026-01-15T10:00:00Z"}])");
 }
 
-TEST_CASE("an entry without a Pod is no failure, whatever it is", "[failure]") {
-    CHECK(parse_failures(parse_json(R"([{"reason":"Error"}, 7, null, {"pod":3}])").value()).empty());
+TEST_CASE("an entry without a time is no failure, whatever it is", "[failure]") {
+    CHECK(parse_failures(parse_json(R"([{"reason":"Error"}, 7, null, {"pod":"p"}])").value()).empty());
     CHECK(parse_failures(Json("text")).empty());
+}
+
+TEST_CASE("a failure may be known without a Pod", "[failure]") {
+    const auto read = parse_failures(
+        parse_json(R"([{"time": "2026-01-15T10:00:00Z", "message": "jobset failed"}])").value());
+    REQUIRE(read.size() == 1);
+    CHECK(read[0].pod.empty());
+    CHECK(describe(read[0]) == "no failed Pod is left: jobset failed");
+    CHECK(describe({.time = read[0].time}) == "no failed Pod is left");
 }
 
 TEST_CASE("a failure is one line for people", "[failure]") {

@@ -245,3 +245,63 @@ TEST_CASE("a JobSet tells its queue, and what was written of its TrainJob's susp
         "q");
     CHECK(parse_job_set(*parse_json("{}")).queue.empty());
 }
+
+namespace {
+
+JobSet annotated(const std::string& annotations) {
+    return parse_job_set(*parse_json(R"({"metadata": {"annotations": )" + annotations + "}}"));
+}
+
+}  // namespace
+
+TEST_CASE("a JobSet with the number of an attempt is one, whatever the number", "[api]") {
+    CHECK(annotated(R"({"trainer.kubeflow.org/attempt": "0"})").is_attempt);
+    CHECK(annotated(R"({"trainer.kubeflow.org/attempt": "x"})").is_attempt);
+    CHECK_FALSE(annotated("{}").is_attempt);
+    const JobSet second =
+        annotated(R"({"trainer.kubeflow.org/attempt": "9", "trainer.kubeflow.org/restarts-before": "2,1"})");
+    CHECK(second.restarts == Restarts{.all = 2, .counted = 1});
+}
+
+TEST_CASE("a JobSet says which nodes its Pods avoid", "[api]") {
+    const auto nodes = [](const std::string& note) {
+        return annotated(R"({"trainer.kubeflow.org/excluded-nodes": )" + note + "}").excluded_nodes;
+    };
+    using Nodes = std::vector<std::string>;
+    CHECK(annotated("{}").excluded_nodes.empty());
+    CHECK(nodes(R"("gpu-17,gpu-3.example")") == Nodes{"gpu-17", "gpu-3.example"});
+    CHECK(nodes(R"(",a,,b,")") == Nodes{"a", "b"});
+    CHECK(nodes(R"("a,b,c,d,e,f,g")") == Nodes{"a", "b", "c", "d", "e"});
+    CHECK(nodes("\"" + std::string(254, 'x') + ",a\"") == Nodes{"a"});
+    CHECK(nodes(R"("")").empty());
+    CHECK(nodes("7").empty());
+}
+
+TEST_CASE("all Pods have started once each Job of each replicated job is ready or has ended", "[api]") {
+    struct Case {
+        const char* name;
+        const char* jobs;
+        const char* counts;
+        bool want;
+    };
+    const Case cases[] = {
+        {"no counts yet", R"([{"name": "node"}])", "[]", false},
+        {"a Job that is not ready", R"([{"name": "node"}])", R"([{"name": "node", "active": 1}])", false},
+        {"a Job that is ready", R"([{"name": "node"}])", R"([{"name": "node", "active": 1, "ready": 1}])",
+         true},
+        {"some of its Jobs", R"([{"name": "node", "replicas": 3}])",
+         R"([{"name": "node", "active": 3, "ready": 2}])", false},
+        {"Jobs that have ended", R"([{"name": "node", "replicas": 3}])",
+         R"([{"name": "node", "ready": 1, "succeeded": 1, "failed": 1}])", true},
+        {"another replicated job that waits", R"([{"name": "launcher"}, {"name": "node"}])",
+         R"([{"name": "node", "ready": 1}])", false},
+        {"both", R"([{"name": "launcher"}, {"name": "node"}])",
+         R"([{"name": "node", "ready": 1}, {"name": "launcher", "succeeded": 1}])", true},
+        {"a spec that was not parsed", "[]", R"([{"name": "node", "ready": 1}])", false},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            const std::string text = R"({"spec": {"replicatedJobs": )" + std::string(c.jobs) +
+                                     R"(}, "status": {"replicatedJobsStatus": )" + c.counts + "}}";
+            CHECK(parse_job_set(*parse_json(text)).all_started == c.want);
+        }
+}

@@ -25,9 +25,9 @@ TEST_CASE("a runtime's time to live is its policy's, else the one beside the tem
 }
 
 TEST_CASE("a policy of another shape, or with values below its bounds, says nothing", "[api]") {
-    for (const char* policy :
-         {"null", "[]", "3", "{}", R"({"ttlSecondsAfterFinished": -1})", R"({"activeDeadlineSeconds": 0})",
-          R"({"maxActiveDeadlineSeconds": "60", "activeDeadlineSeconds": null})"}) {
+    for (const char* policy : {"null", "[]", "3", "{}", R"({"ttlSecondsAfterFinished": -1})",
+                               R"({"activeDeadlineSeconds": 0})", R"({"maxTtlSecondsAfterFinished": -1})",
+                               R"({"maxActiveDeadlineSeconds": "60", "activeDeadlineSeconds": null})"}) {
         INFO(policy);
         CHECK(parse_run_policy(parse_json(policy).value()) == RunPolicy());
         CHECK(of_runtime(std::string(R"({"runPolicy": )") + policy + "}") == RunPolicy());
@@ -36,13 +36,23 @@ TEST_CASE("a policy of another shape, or with values below its bounds, says noth
 
 TEST_CASE("a policy is written with the members that it has", "[api]") {
     const RunPolicy all = {.ttl_seconds_after_finished = 0,
+                           .max_ttl_seconds_after_finished = 7,
                            .active_deadline_seconds = 1,
                            .max_active_deadline_seconds = std::int64_t{1} << 40};
-    CHECK(
-        to_json(to_json_tree(all)) ==
-        R"({"activeDeadlineSeconds":1,"maxActiveDeadlineSeconds":1099511627776,"ttlSecondsAfterFinished":0})");
+    CHECK(to_json(to_json_tree(all)) ==
+          R"({"activeDeadlineSeconds":1,"maxActiveDeadlineSeconds":1099511627776,)"
+          R"("maxTtlSecondsAfterFinished":7,"ttlSecondsAfterFinished":0})");
     CHECK(parse_run_policy(to_json_tree(all)) == all);
     CHECK(to_json(to_json_tree(RunPolicy())) == "{}");
+}
+
+TEST_CASE("a time to live is at most the maximum, which counts where there is none", "[api]") {
+    const RunPolicy none, an_hour = {.max_ttl_seconds_after_finished = 3600};
+    CHECK(cut_ttl(7200, an_hour) == 3600);
+    CHECK(cut_ttl(60, an_hour) == 60);
+    CHECK(cut_ttl({}, an_hour) == 3600);
+    CHECK(cut_ttl(7200, none) == 7200);
+    CHECK(cut_ttl({}, none) == std::nullopt);
 }
 
 TEST_CASE("a TrainJob's time to live, the policy it began with and its times are read", "[api]") {

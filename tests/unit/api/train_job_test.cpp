@@ -58,6 +58,24 @@ TEST_CASE("a TrainJob of any shape is read, with the defaults of its schema", "[
     }
 }
 
+TEST_CASE("a TrainJob says where it is between its attempts", "[api]") {
+    const TrainJob job = train_job(R"({"status": {
+        "attemptStartTime": "2026-01-15T10:00:00Z", "nextAttemptTime": "2026-01-15T10:20:00Z",
+        "consecutiveFailures": 3, "consecutiveUncounted": 2,
+        "failures": [{"attempt": 1, "time": "2026-01-15T10:10:00Z", "decision": "Restart", "rule": 0}]}})");
+    CHECK(job.attempt == Attempt{.began = as_time("2026-01-15T10:00:00Z"),
+                                 .next = as_time("2026-01-15T10:20:00Z"),
+                                 .failures = 3,
+                                 .uncounted_failures = 2});
+    REQUIRE(job.failures.size() == 1);
+    CHECK(job.failures[0].decision == FailureDecision::restart);
+    CHECK(job.failures[0].rule == 0);
+    for (const char* other :
+         {"{}", R"({"attemptStartTime": "now", "nextAttemptTime": 3, "consecutiveFailures": -1,
+                    "consecutiveUncounted": "2"})"})
+        CHECK(train_job(R"({"status": )" + std::string(other) + "}").attempt == Attempt());
+}
+
 TEST_CASE("an empty string is not a default", "[api]") {
     const TrainJob job =
         train_job(R"({"spec": {"runtimeRef": {"apiGroup": "", "kind": ""}, "managedBy": ""}})");

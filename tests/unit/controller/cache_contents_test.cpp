@@ -61,7 +61,8 @@ TEST_CASE("of a JobSet in a queue of its own the queue and the last written susp
     sink(enqueued.cache.job_sets()).upsert({"ns", "job"}, "50", object(R"({
         "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
         "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50",
-            "annotations":{"team":"vision","trainer.kubeflow.org/written-suspend":"false"},
+            "annotations":{"team":"vision","trainer.kubeflow.org/written-suspend":"false",
+                "trainer.kubeflow.org/attempt":"2","trainer.kubeflow.org/excluded-nodes":"gpu-1,gpu-2"},
             "labels":{"a":"b","kueue.x-k8s.io/queue-name":"team"},
             "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job",
                                 "uid":"u1","controller":true}]},
@@ -70,6 +71,8 @@ TEST_CASE("of a JobSet in a queue of its own the queue and the last written susp
     REQUIRE(kept);
     CHECK(kept->queue == "team");
     CHECK(kept->written_suspend == false);
+    CHECK(kept->is_attempt);
+    CHECK(kept->excluded_nodes == std::vector<std::string>{"gpu-1", "gpu-2"});
     const auto bytes = enqueued.cache.job_sets().find({"ns", "job"})->object.bytes();
     for (const char* part : {"\"a\"", "vision"}) CHECK(bytes.find(part) == bytes.npos);
 }
@@ -86,6 +89,7 @@ TEST_CASE("of a JobSet that runs it is kept which of its Jobs are due") {
             {"name":"launcher","groupName":"default"},{"name":"node","dependsOn":[{"name":"launcher"}]}]},
         "status":{"replicatedJobsStatus":[{"name":"launcher"},{"name":"node"}]}})"));
     CHECK(enqueued.cache.job_set({"ns", "job"})->lacks_pods == "launcher");
+    CHECK_FALSE(enqueued.cache.job_set({"ns", "job"})->all_started);
     const auto bytes = enqueued.cache.job_sets().find({"ns", "job"})->object.bytes();
     CHECK(bytes.find("groupName") == bytes.npos);
     CHECK(enqueued.cache.job_set({"ns", "job"})->max_restarts == 7);
@@ -104,7 +108,10 @@ TEST_CASE(
             "trainer":{"args":["x"]},"unknown":1},
         "status":{"conditions":[{"type":"Created","status":"True","reason":"r","message":"m"}],
             "jobsStatus":[{"name":"node","ready":1}],"runPolicy":{"activeDeadlineSeconds":9},"runtimeDigest":"sha256:a",
-            "startTime":"2026-01-15T10:00:00Z","completionTime":"2026-01-15T11:00:00Z","trainerStatus":{"progressPercentage":3}}})");
+            "startTime":"2026-01-15T10:00:00Z","completionTime":"2026-01-15T11:00:00Z",
+            "restarts":2,"restartsCountTowardsMax":1,"attemptStartTime":"2026-01-15T10:10:00Z",
+            "nextAttemptTime":"2026-01-15T10:20:00Z","consecutiveFailures":2,"consecutiveUncounted":1,
+            "failures":[{"attempt":1,"time":"2026-01-15T10:15:00Z","decision":"Restart","node":"a"}],"trainerStatus":{"progressPercentage":3}}})");
     Enqueued enqueued;
     sink(enqueued.cache.train_jobs()).upsert({"ns", "job"}, "7", whole);
     const auto kept = enqueued.cache.train_job({"ns", "job"});
@@ -124,6 +131,11 @@ TEST_CASE(
     CHECK(kept->runtime_digest == want.runtime_digest);
     CHECK(kept->start_time == want.start_time);
     CHECK(kept->completion_time == want.completion_time);
+    CHECK(kept->restarts == want.restarts);
+    REQUIRE(want.attempt.next);
+    CHECK(kept->attempt == want.attempt);
+    REQUIRE(want.failures.size() == 1);
+    CHECK(kept->failures == want.failures);
     const auto bytes = enqueued.cache.train_jobs().find({"ns", "job"})->object.bytes();
     CHECK(bytes.find("last-applied") == bytes.npos);
 }

@@ -1,4 +1,5 @@
-// Restarts after failures, over several JobSets of one TrainJob.
+// Restarts that JobSet makes by a failure policy of the template, over several JobSets of one TrainJob. Those
+// of a failure policy of the runtime: reconcile_attempts_test.cpp.
 #include "life.hpp"
 
 namespace controller {
@@ -13,9 +14,11 @@ void restart(Life& life, int all, int counted) {
     });
 }
 
-// A TrainJob that has begun, with a failure policy of its runtime.
+// A TrainJob that has begun, with a failure policy in its runtime's template.
 void begin(Life& life) {
-    life.set_in_runtime("runPolicy", api::parse_json(R"({"failurePolicy":{"maxRestarts":3}})").value());
+    life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+        runtime["spec"]["template"]["spec"]["failurePolicy"] = Json::object({{"maxRestarts", 3}});
+    });
     life.reconcile();
     life.server.take_writes();
 }
@@ -71,7 +74,7 @@ TEST_CASE("a TrainJob that another reconciler has ended meanwhile gets no JobSet
     CHECK_FALSE(life.server.find(job_sets, key));
 }
 
-TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[restarts]") {
+TEST_CASE("a JobSet that replaces another one says what was before it", "[restarts]") {
     Life life;
     begin(life);
     life.set_suspend(true);
@@ -84,7 +87,7 @@ TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[r
     life.reconcile();
     const Json& renewed = life.job_set();
     CHECK(renewed["metadata"]["annotations"][before_annotation] == Json("2,1"));
-    CHECK(renewed["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
+    CHECK(renewed["spec"]["failurePolicy"]["maxRestarts"] == Json(3));
     CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
 
     // The one that is there is not built anew for its own restarts.
@@ -92,13 +95,11 @@ TEST_CASE("a JobSet that replaces another one has the rest of the restarts", "[r
     life.reconcile();
     CHECK(restarts_of(life) == api::Restarts{.all = 3, .counted = 2});
     CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
-    CHECK(life.job_set()["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
 }
 
 // As under CRDs that lack these fields: whatever is written meanwhile loses them.
 TEST_CASE("what a job loses with other CRDs returns from its JobSet and its snapshot", "[restarts]") {
     Life life;
-    life.set_in_job("failurePolicy", api::parse_json(R"({"maxRestarts":1})").value());
     life.set_in_runtime("ttlSecondsAfterFinished", 60);
     begin(life);
     const Json policy = life.job_set()["spec"]["failurePolicy"];
@@ -108,10 +109,8 @@ TEST_CASE("what a job loses with other CRDs returns from its JobSet and its snap
     REQUIRE(to_json(before["runPolicy"]) == R"({"ttlSecondsAfterFinished":60})");
     constexpr const char* lost[] = {"restarts", "restartsCountTowardsMax", "runPolicy", "startTime"};
     life.server.edit(train_jobs, key, [&](Json& job) {
-        job["spec"].erase("failurePolicy");
         for (const char* member : lost) job["status"].erase(member);
     });
-    life.set_in_runtime("runPolicy", Json());
     life.set_in_runtime("ttlSecondsAfterFinished", Json());
     life.server.take_writes();
     life.reconcile();
@@ -119,11 +118,9 @@ TEST_CASE("what a job loses with other CRDs returns from its JobSet and its snap
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.job_set()["spec"]["failurePolicy"] == policy);
 
-    // Its own number of restarts is lost with the JobSet: the next one has the runtime's.
     life.server.erase(job_sets, key);
     life.reconcile();
     CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
-    CHECK(life.job_set()["spec"]["failurePolicy"]["maxRestarts"] == Json(2));
 }
 
 TEST_CASE("a schema without the numbers of restarts keeps no reconcile busy", "[restarts]") {

@@ -26,6 +26,12 @@ TEST_CASE("the last condition is the job's state", "[conditions]") {
         {"created", {of("Created", "True")}, "Created+"},
         {"suspended", {of("Suspended", "True"), of("Created", "True")}, "Created+ Suspended+"},
         {"resumed", {of("Created", "True"), of("Suspended", "False")}, "Suspended- Created+"},
+        {"between two attempts",
+         {of("Restarting", "True"), of("P", "True"), of("Created", "True"), of("Suspended", "False")},
+         "Suspended- P+ Created+ Restarting+"},
+        {"suspended between two attempts",
+         {of("Suspended", "True"), of("Restarting", "True"), of("Created", "True")},
+         "Created+ Restarting+ Suspended+"},
         {"complete",
          {of("Complete", "True"), of("Created", "True"), of("Suspended", "False")},
          "Suspended- Created+ Complete+"},
@@ -125,6 +131,7 @@ TEST_CASE("plugins may add conditions, but not ours", "[conditions]") {
         of("/Ready", "True"),     of("Example.com/Ready", "True"),
         of("a..b/Ready", "True"), condition("Ready", "True", ""),
         of("Ready", "True"),      of("example.com/Ready", "Unknown"),
+        of("Stalled", "True"),    of("Restarting", "True"),
     };
     merge_plugin_conditions(conditions, contributed, 7, start + 1h);
     CHECK(types(conditions) == "Created+ Ready+ example.com/Ready-");

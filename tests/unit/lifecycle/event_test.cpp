@@ -35,6 +35,8 @@ TEST_CASE("what is new about our conditions becomes an event", "[event]") {
     CHECK(event_of(condition("Suspended", "True", "Suspended", start, "another message")) ==
           "Normal Suspended");
     CHECK(event_of(condition("Plugin", "True", "Any")).empty());
+    // What is behind it has an event of its own.
+    CHECK(event_of(condition("Restarting", "True", "BackingOff")).empty());
 
     api::Condition newer = created();
     newer.observed_generation = 9;

@@ -59,10 +59,15 @@ void disrupt(Json& pod, std::chrono::seconds when) {
                                                              {"lastTransitionTime", at(when)}})});
 }
 
-std::optional<api::Failure> first_of(const std::vector<Json>& pods) {
+std::optional<FailedPod> first_pod_of(const std::vector<Json>& pods) {
     FailedPods failed(*running().job_set);
     failed.add(pods);
     return failed.first();
+}
+
+std::optional<api::Failure> first_of(const std::vector<Json>& pods) {
+    const auto first = first_pod_of(pods);
+    return first ? std::optional(first->failure) : std::nullopt;
 }
 
 std::string name_of_first(const std::vector<Json>& pods) {
@@ -145,6 +150,81 @@ TEST_CASE("the container that ended first with an error is the one that failed",
     failed["status"]["initContainerStatuses"] = Json::array({container("fetch", 2, 20s)});
     CHECK(first_of({failed})->container == "fetch");
     CHECK(first_of({failed})->exit_code == 2);
+}
+
+TEST_CASE("a policy is asked about all containers that have ended, and about the Pod's conditions",
+          "[failed pods]") {
+    Json failed = pod(0);
+    Json runs = Json::object({{"name", "proxy"}});
+    runs["state"]["running"] = Json::object();
+    failed["status"]["initContainerStatuses"] = Json::array({container("fetch", 0, 20s, "Completed")});
+    failed["status"]["containerStatuses"] =
+        Json::array({container("node", 3, 50s), runs, container("log", 137, 55s, "OOMKilled")});
+    failed["status"]["conditions"] =
+        Json::array({Json::object({{"type", "Ready"}, {"status", "False"}}),
+                     Json::object({{"type", "example.com/GpuLost"}, {"status", "True"}})});
+    const auto first = first_pod_of({failed});
+    REQUIRE(first);
+    std::string exits;
+    for (const FailedPod::Exit& exit : first->exits)
+        exits += exit.container + " " + std::to_string(exit.code) + " " + exit.reason + ", ";
+    CHECK(exits == "fetch 0 Completed, node 3 Error, log 137 OOMKilled, ");
+    CHECK(first->conditions ==
+          std::vector<api::FailureRule::PodCondition>{{"Ready", "False"}, {"example.com/GpuLost", "True"}});
+    CHECK(first->has_container_status);
+    CHECK(first->of_node.empty());
+}
+
+TEST_CASE("the reason that a node gives is told from that of a container", "[failed pods]") {
+    const auto refused = first_pod_of({rejected(0)});
+    REQUIRE(refused);
+    CHECK(refused->of_node == "UnexpectedAdmissionError");
+    CHECK_FALSE(refused->has_container_status);
+    CHECK(refused->exits.empty());
+    CHECK(refused->conditions.empty());
+
+    const auto lost_memory = first_pod_of({exited(0, 137, 50s, "OOMKilled")});
+    REQUIRE(lost_memory);
+    CHECK(lost_memory->of_node.empty());
+    CHECK(lost_memory->failure.reason == "OOMKilled");
+
+    // Its containers may never have run.
+    Json evicted = pod(0);
+    evicted["status"]["reason"] = "Evicted";
+    Json waiting = Json::object({{"name", "fetch"}});
+    waiting["state"]["waiting"] = Json::object();
+    evicted["status"]["initContainerStatuses"] = Json::array({waiting});
+    CHECK(first_pod_of({evicted})->has_container_status);
+}
+
+TEST_CASE("a tie between Pods of two nodes is undecided", "[failed pods]") {
+    struct Case {
+        const char* name;
+        std::vector<Json> pods;
+        bool want;
+    };
+    const auto on = [](Json pod, const char* node) {
+        pod["spec"]["nodeName"] = node;
+        return pod;
+    };
+    const Case cases[] = {
+        {"one Pod", {exited(0, 1, 50s)}, false},
+        {"two of one node", {on(exited(0, 1, 50s), "gpu-7"), on(exited(1, 1, 50s), "gpu-7")}, false},
+        {"two of two nodes in one second", {exited(0, 1, 50s), exited(1, 1, 50s)}, true},
+        {"two seconds apart", {exited(0, 1, 50s), exited(1, 3, 52s)}, true},
+        {"three seconds apart", {exited(0, 1, 50s), exited(1, 1, 53s)}, false},
+        {"a likelier cause beside others", {exited(0, 1, 50s), exited(1, 137, 51s, "OOMKilled")}, false},
+        {"two of the likelier cause, of which one is later",
+         {exited(0, 1, 50s), exited(1, 137, 51s, "OOMKilled"), exited(2, 137, 52s, "OOMKilled")},
+         true},
+        {"a signal beside exit codes", {exited(0, 139, 52s), exited(1, 1, 50s), exited(2, 1, 51s)}, false},
+        {"two nodes that refuse their Pods", {rejected(0), rejected(1)}, true},
+        {"one that refuses its Pod, and the peers that miss it", {rejected(0), exited(1, 1, 11s)}, false},
+        {"a Pod without a node", {exited(0, 1, 50s), on(exited(1, 1, 50s), "")}, true},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            CHECK(first_pod_of(c.pods)->is_undecided == c.want);
+        }
 }
 
 TEST_CASE("an exit code above 128 says which signal ended the program", "[failed pods]") {

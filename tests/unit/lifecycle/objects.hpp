@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <cstdint>
 
 #include "api/names.hpp"
 #include "lifecycle/conclusion.hpp"
@@ -106,6 +107,39 @@ inline Observed failed_by_deadline() {
     observed.job->conditions.push_back(condition("Failed", "True", "DeadlineExceeded", start + 60s,
                                                  "TrainJob exceeded its active deadline"));
     observed.job->completion_time = start + 60s;
+    return observed;
+}
+
+/// An attempt, which runs, after so many restarts; all of them counted.
+inline Observed attempt(std::int64_t restarts = 0) {
+    Observed observed = running();
+    observed.job_set->is_attempt = true;
+    observed.job_set->restarts_before = observed.job_set->restarts = {.all = restarts, .counted = restarts};
+    observed.job->restarts = observed.job_set->restarts;
+    return observed;
+}
+
+/// The same, which has failed; the TrainJob's status does not say so.
+inline Observed failed_attempt(std::int64_t restarts = 0, std::string_view reason = "ReachedMaxRestarts") {
+    Observed observed = attempt(restarts);
+    observed.job_set->finished = condition("Failed", "True", reason, start + 60s, "jobset failed");
+    observed.job_set->replicated_jobs = {{.name = "node", .failed = 1}};
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    return observed;
+}
+
+/// The first attempt has failed, and the status has the judgement: another one follows, ten seconds later.
+inline Observed judged_attempt() {
+    Observed observed = failed_attempt();
+    observed.job->restarts = {.all = 1, .counted = 1};
+    observed.job->attempt = {.next = start + 70s, .failures = 1};
+    observed.job->failures = {{.time = start + 50s,
+                               .pod = "job-node-0-1",
+                               .reason = "Error",
+                               .failed_pods = 1,
+                               .decision = api::FailureDecision::restart}};
+    observed.job->conditions.push_back(
+        condition("Restarting", "True", "BackingOff", start + 60s, "attempt 1 begins soon"));
     return observed;
 }
 

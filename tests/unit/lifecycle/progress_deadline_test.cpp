@@ -104,6 +104,42 @@ TEST_CASE("a progress deadline counts from the last progress since the last star
     }
 }
 
+TEST_CASE("the clock of a progress deadline starts anew with each attempt", "[progress]") {
+    struct Case {
+        const char* name;
+        std::int64_t restarts;
+        std::optional<std::chrono::seconds> began;
+        bool waits;
+        bool exceeded;
+    };
+    const Case cases[] = {
+        {"the first one counts from the start", 0, std::nullopt, false, true},
+        {"the first one began before the report", 0, 90s, false, true},
+        {"a later one that has not begun", 1, std::nullopt, false, false},
+        {"a later one that began after the report", 1, 101s, false, false},
+        {"a later one that has reported since", 1, 100s, false, true},
+        {"between two of them", 1, 50s, true, false},
+    };
+    for (const Case& c : cases) {
+        CAPTURE(c.name);
+        Observed observed = with_lease(reporting("Fail"), due);
+        observed.job_set->is_attempt = true;
+        observed.job_set->restarts_before = observed.job_set->restarts = {.all = c.restarts};
+        observed.job->restarts = observed.job_set->restarts;
+        if (c.began) observed.job->attempt.began = start + *c.began;
+        if (c.waits)
+            observed.job->conditions.push_back(condition("Restarting", "True", "BackingOff", start + 60s));
+        CHECK(exceeds_progress_deadline(observed, start + due) == c.exceeded);
+        CHECK(next_progress_look(observed, start + due) == std::nullopt);
+        CHECK(text(decide(observed, start + due)) ==
+              (c.exceeded ? "finish Failed/ProgressDeadlineExceeded" : "run: leave"));
+    }
+    // JobSets that JobSet itself restarts have one clock.
+    Observed of_template = with_lease(reporting("Fail"), due);
+    of_template.job->restarts = of_template.job_set->restarts = {.all = 2};
+    CHECK(exceeds_progress_deadline(of_template, start + due));
+}
+
 TEST_CASE("an interruption of the server of reports ends no job", "[progress]") {
     struct Case {
         const char* name;

@@ -1,6 +1,7 @@
 #include <random>
 
 #include "lifecycle/deadline.hpp"
+#include "lifecycle/judge.hpp"
 #include "lifecycle/run_policy.hpp"
 #include "objects.hpp"
 #include "text.hpp"
@@ -30,6 +31,11 @@ public:
         if (maybe()) job.active_deadline_seconds = deadlines_[below(std::size(deadlines_))];
         for (const char* type : {"Created", "Suspended", "Complete", "Failed", "Plugin"})
             if (maybe(30)) job.conditions.push_back(any_condition(type));
+        if (maybe(30) && !api::terminal_condition(job))
+            job.conditions.push_back(condition("Restarting", "True", "BackingOff", time()));
+        if (maybe()) job.restarts = restarts();
+        if (maybe(30)) job.attempt.began = time();
+        if (maybe(30)) job.attempt.next = time();
         if (maybe()) job.jobs_status = counts();
         if (maybe(20)) job.ttl_seconds_after_finished = ttls_[below(2)];
         if (maybe()) job.run_policy = policy();
@@ -64,7 +70,19 @@ public:
         }
     }
 
+    Judgement judgement() {
+        return {.decision = maybe() ? api::FailureDecision::restart : api::FailureDecision::restart_uncounted,
+                .delay = std::chrono::seconds(below(3) * 43'200),
+                .failures = 1,
+                .uncounted_failures = below(2)};
+    }
+
 private:
+    api::Restarts restarts() {
+        const int all = below(3);
+        return {.all = all, .counted = below(all + 1)};
+    }
+
     api::RunPolicy policy() {
         api::RunPolicy policy;
         if (maybe(30)) policy.ttl_seconds_after_finished = ttls_[below(3)];
@@ -94,6 +112,11 @@ private:
         if (maybe(20)) job_set.meta.controller_uid = maybe() ? "" : "uid-of-another-owner";
         if (maybe(20)) job_set.meta.deletion = time();
         if (maybe(30)) job_set.finished = condition(maybe() ? "Completed" : "Failed", "True", "Any", time());
+        job_set.is_attempt = maybe();
+        job_set.all_started = maybe();
+        if (maybe()) job_set.restarts_before = restarts();
+        job_set.restarts = job_set.restarts_before;
+        if (!job_set.is_attempt && maybe()) job_set.restarts = job_set.restarts + restarts();
         return job_set;
     }
 
@@ -142,11 +165,29 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
             REQUIRE(!ended);
             if (finish->condition.reason == "DeadlineExceeded") {
                 REQUIRE(deadline(observed).value_or(api::Time::max()) <= now);
-                REQUIRE((!observed.job->suspend && !(own && observed.job_set->finished)));
+                REQUIRE((!observed.job->suspend &&
+                         (!(own && observed.job_set->finished) || is_judged(observed))));
             }
         }
+        if (const auto* finish = std::get_if<Finish>(&decision); finish && finish->judges) {
+            REQUIRE((own && observed.job_set->is_attempt && observed.job_set->finished && !deleting));
+            REQUIRE(finish->condition.type == "Failed");
+            REQUIRE(observed.job->restarts.all <= observed.job_set->restarts.all);
+            REQUIRE(needs_live(decision, observed) == Live::all);
+        }
+        REQUIRE(!std::holds_alternative<Restart>(decision));
         if (const auto* run = std::get_if<Run>(&decision)) {
             REQUIRE(!ended);
+            if (run->job_set == JobSetAction::retire) {
+                // Never a JobSet that runs, nor one whose failure is not stored.
+                REQUIRE((own && observed.job_set->is_attempt && observed.job_set->finished));
+                REQUIRE(observed.job_set->finished->type == "Failed");
+                REQUIRE(observed.job->restarts.all > observed.job_set->restarts.all);
+                REQUIRE((!observed.job->suspend && !deleting && !observed.job_set->meta.deletion));
+                REQUIRE(observed.job->attempt.next.value_or(now) <= now);
+                REQUIRE(needs_live(decision, observed) == Live::all);
+                REQUIRE(!run->build);
+            }
             const bool creates = run->job_set == JobSetAction::create;
             const bool changes = run->job_set == JobSetAction::update || run->job_set == JobSetAction::resume;
             if (creates) REQUIRE((!observed.job_set && !deleting));
@@ -168,10 +209,18 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
     Chaos chaos(4711);
     for (int round = 0; round < rounds; ++round) {
         const Observed observed = chaos.observed();
-        const Outcome outcome = chaos.outcome();
+        const Outcome any_outcome = chaos.outcome();
         const api::Time now = chaos.time();
         const Options options = {chaos.maybe() ? CreatedCondition::always : CreatedCondition::on_failure};
-        const Decision decision = decide(observed, now);
+        Decision decision = decide(observed, now);
+        Outcome outcome = any_outcome;
+        const auto* judged = std::get_if<Finish>(&decision);
+        const bool restarts =
+            judged && judged->judges && chaos.maybe() && !std::holds_alternative<ReadFailed>(outcome.result);
+        if (restarts) {
+            outcome.failure = api::Failure{.time = now};
+            decision = Restart{chaos.judgement()};
+        }
         const Conclusion conclusion = conclude(observed, decision, outcome, now, options);
         INFO("round " << round << ": " << text(decision) << " | " << text(observed.job->conditions) << " -> "
                       << text(conclusion.conditions));
@@ -195,7 +244,10 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
                                               conclusion.run_policy != observed.job->run_policy ||
                                               conclusion.runtime_digest != observed.job->runtime_digest ||
                                               conclusion.start_time != observed.job->start_time ||
-                                              conclusion.completion_time != observed.job->completion_time));
+                                              conclusion.completion_time != observed.job->completion_time ||
+                                              conclusion.restarts != observed.job->restarts ||
+                                              conclusion.failures != observed.job->failures ||
+                                              conclusion.attempt != observed.job->attempt));
         if (conclusion.completion_time && conclusion.completion_time != observed.job->completion_time)
             REQUIRE((api::is_true(conclusion.conditions, "Complete") ||
                      api::is_true(conclusion.conditions, "Failed")));
@@ -213,6 +265,17 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         if (std::holds_alternative<CleanUp>(decision))
             REQUIRE(text(conclusion.conditions) == text(observed.job->conditions));
 
+        if (restarts) {
+            REQUIRE(conclusion.restarts.all == observed.job_set->restarts.all + 1);
+            REQUIRE(conclusion.failures.size() == 1);
+            REQUIRE(api::is_true(conclusion.conditions, "Restarting"));
+            REQUIRE(!api::is_true(conclusion.conditions, "Failed"));
+        }
+        if (std::holds_alternative<Finish>(decision) && !unread) {
+            REQUIRE(!api::find_condition(conclusion.conditions, "Restarting"));
+            REQUIRE(!conclusion.attempt.next);
+        }
+
         // Once written, the same reconcile has nothing to write, unless it goes on with another decision.
         Observed written = observed;
         written.job->conditions = conclusion.conditions;
@@ -221,6 +284,14 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         written.job->runtime_digest = conclusion.runtime_digest;
         written.job->start_time = conclusion.start_time;
         written.job->completion_time = conclusion.completion_time;
+        written.job->restarts = conclusion.restarts;
+        written.job->failures = conclusion.failures;
+        written.job->attempt = conclusion.attempt;
+        if (restarts) {
+            REQUIRE(is_judged(written));
+            const Decision next = decide(written, now);
+            REQUIRE((!std::get_if<Finish>(&next) || !std::get<Finish>(next).judges));
+        }
         if (decide(written, now) == decision)
             REQUIRE(!conclude(written, decision, outcome, now, options).status_changed);
         if (conclusion.decide_again) REQUIRE(!std::holds_alternative<StoreTransition>(decide(written, now)));

@@ -24,7 +24,10 @@ struct Name {
         return "look: " + depth(look.what) + purpose(look.reason);
     }
     std::string operator()(const Machine::LookAtService&) const { return "look at the Service"; }
-    std::string operator()(const Machine::LookAtFailedPods&) const { return "look at the failed Pods"; }
+    std::string operator()(const Machine::LookAtPlacement&) const { return "look at the placement"; }
+    std::string operator()(const Machine::LookAtFailedPods& look) const {
+        return look.judges ? "look at the failed Pods, and judge" : "look at the failed Pods";
+    }
     std::string operator()(const Machine::WriteStatus& write) const {
         return "status: " + text(write.conclusion.conditions);
     }
@@ -118,7 +121,7 @@ TEST_CASE("the failed Pods of a JobSet are looked at before the end is stored", 
     CHECK(run.next() == "act: finish Failed/FailedJobs");
     run.act();
     CHECK(run.next() == "look at the failed Pods");
-    run.machine.found_failed_pods(api::Failure{.pod = "job-node-0-1", .reason = "Evicted"});
+    run.machine.found_failed_pods(FailedPod{.failure = {.pod = "job-node-0-1", .reason = "Evicted"}}, {});
     const auto action = run.machine.next(run.now, true);
     const auto* write = action ? std::get_if<Machine::WriteStatus>(&*action) : nullptr;
     REQUIRE(write);
@@ -133,7 +136,7 @@ TEST_CASE("failed Pods that cannot be read delay the end a few times", "[machine
     first.next();
     first.act();
     CHECK(first.next() == "look at the failed Pods");
-    first.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable));
+    CHECK(first.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable)));
     CHECK(first.next() == "report: ");
     CHECK(first.next() == "end");
     CHECK(first.machine.result().error->message == "busy");
@@ -143,8 +146,197 @@ TEST_CASE("failed Pods that cannot be read delay the end a few times", "[machine
     last.next();
     last.act();
     CHECK(last.next() == "look at the failed Pods");
-    last.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable));
+    CHECK_FALSE(last.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable)));
+    last.machine.found_failed_pods({}, {});
     CHECK(last.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
+}
+
+namespace {
+
+// An attempt that has failed, as far as to the look at its Pods.
+struct AFailure : AReconcile {
+    explicit AFailure(const Observed& failed = failed_attempt()) : AReconcile(failed) {
+        now = start + 61s;
+        CHECK(next() == "look: all");
+        look(failed);
+        CHECK(next() == "act: finish Failed/ReachedMaxRestarts, judges");
+        act();
+        CHECK(next() == "look at the failed Pods, and judge");
+    }
+    Conclusion status() {
+        const auto action = machine.next(now, is_certain);
+        const auto* write = action ? std::get_if<Machine::WriteStatus>(&*action) : nullptr;
+        REQUIRE(write);
+        return write->conclusion;
+    }
+};
+
+FailedPod lacking_memory() {
+    return {.failure = {.time = start + 50s, .pod = "job-node-0-1", .node = "gpu-1", .reason = "OOMKilled"},
+            .exits = {{"node", 137, "OOMKilled"}},
+            .has_container_status = true};
+}
+
+api::FailurePolicy policy_with(std::int64_t max_restarts) {
+    return {
+        .max_restarts = max_restarts,
+        .rules = {
+            {.decision = api::FailureDecision::fail, .reasons = {"Evicted"}},
+            {.decision = api::FailureDecision::restart, .reasons = {"OOMKilled"}, .excludes_node = true}}};
+}
+
+}  // namespace
+
+TEST_CASE("an attempt that has failed is judged on a live view, and the job goes on", "[machine]") {
+    AFailure run;
+    run.machine.found_failed_pods(lacking_memory(), policy_with(3));
+    const Conclusion conclusion = run.status();
+    CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Restarting=True/BackingOff");
+    CHECK(conclusion.restarts == api::Restarts{.all = 1, .counted = 1});
+    REQUIRE(conclusion.failures.size() == 1);
+    CHECK(conclusion.failures[0].decision == api::FailureDecision::restart);
+    CHECK(conclusion.failures[0].rule == 1);
+    CHECK(conclusion.failures[0].excludes_node);
+    CHECK(conclusion.failures[0].pod == "job-node-0-1");
+    run.machine.stored(std::nullopt);
+    CHECK(run.next() == "report: Warning TrainJobRestarted");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().requeue_after == 10s);
+    CHECK(run.machine.result().measurements.restarted == api::Restarts{.all = 1, .counted = 1});
+    CHECK_FALSE(run.machine.result().measurements.end);
+    CHECK_FALSE(run.machine.result().error);
+}
+
+TEST_CASE("an attempt of which no Pod is left is judged all the same", "[machine]") {
+    AFailure run;
+    run.machine.found_failed_pods({}, policy_with(3));
+    const Conclusion conclusion = run.status();
+    CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Restarting=True/BackingOff");
+    REQUIRE(conclusion.failures.size() == 1);
+    CHECK(conclusion.failures[0].message == "jobset failed");
+    CHECK(conclusion.failures[0].rule == api::default_rule);
+}
+
+TEST_CASE("a judgement may end the job", "[machine]") {
+    struct Row {
+        const char* name;
+        std::int64_t max_restarts;
+        const char* reason;
+        const char* want;
+        const char* message;
+        std::int64_t rule;
+    };
+    const Row rows[] = {
+        {"by a rule", 3, "Evicted", "FailJobSetFailurePolicyAction",
+         "rule 0 of the failure policy ends the TrainJob. The first to fail: Pod job-node-0-1 on node gpu-1: "
+         "Evicted",
+         0},
+        {"without restarts that are left", 0, "OOMKilled", "ReachedMaxRestarts",
+         "the TrainJob has used the restarts of its failure policy: 0. The first to fail: Pod job-node-0-1 "
+         "on "
+         "node gpu-1: OOMKilled",
+         1},
+    };
+    for (const Row& row : rows) DYNAMIC_SECTION(row.name) {
+            AFailure run;
+            FailedPod pod = lacking_memory();
+            pod.exits.clear();
+            pod.failure.reason = row.reason;
+            run.machine.found_failed_pods(pod, policy_with(row.max_restarts));
+            const Conclusion conclusion = run.status();
+            const api::Condition* failed = api::find_condition(conclusion.conditions, "Failed");
+            REQUIRE(failed);
+            CHECK(failed->reason == row.want);
+            CHECK(failed->message == row.message);
+            CHECK(failed->last_transition == start + 60s);
+            CHECK(conclusion.failures.at(0).decision == api::FailureDecision::fail);
+            CHECK(conclusion.failures.at(0).rule == row.rule);
+            CHECK_FALSE(conclusion.failures.at(0).excludes_node);
+            CHECK(conclusion.restarts == api::Restarts());
+            run.machine.stored(std::nullopt);
+            CHECK(run.next() == "report: Warning " + std::string(row.want));
+        }
+}
+
+TEST_CASE("without a policy that can be read the job ends as its JobSet has", "[machine]") {
+    AFailure run;
+    run.machine.found_failed_pods(lacking_memory(), std::nullopt);
+    const Conclusion conclusion = run.status();
+    CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Failed=True/ReachedMaxRestarts");
+    CHECK(conclusion.failures.at(0).decision == api::FailureDecision::none);
+    CHECK(api::find_condition(conclusion.conditions, "Failed")->message ==
+          "jobset failed. The first to fail: Pod job-node-0-1 on node gpu-1: OOMKilled");
+}
+
+TEST_CASE("a JobSet that is no attempt is not judged, whatever the policy is", "[machine]") {
+    AReconcile run{failed_unseen()};
+    run.next();
+    run.act();
+    CHECK(run.next() == "look at the failed Pods");
+    run.machine.found_failed_pods(lacking_memory(), policy_with(3));
+    CHECK(run.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
+}
+
+TEST_CASE("a judgement waits for the Pods a few times, and is made without them then", "[machine]") {
+    const api::Error busy = server_error(503, "busy", api::Errc::unavailable);
+    AFailure first;
+    CHECK(first.machine.failed_pods_unread(busy));
+    CHECK(first.next() == "report: ");
+    CHECK(first.next() == "end");
+    CHECK(first.machine.result().error->message == "busy");
+    CHECK(first.machine.result().retry_state.failures == 1);
+    CHECK(first.machine.result().measurements.restarted == api::Restarts());
+
+    Observed tried = failed_attempt();
+    tried.retry_state.failures = 3;
+    AFailure last{tried};
+    CHECK_FALSE(last.machine.failed_pods_unread(busy));
+    last.machine.found_failed_pods({}, policy_with(3));
+    CHECK(text(last.status().conditions) == "Created=True/JobsCreationSucceeded Restarting=True/BackingOff");
+}
+
+TEST_CASE("a policy that cannot be read at the moment delays the judgement, however often", "[machine]") {
+    Observed tried = failed_attempt();
+    tried.retry_state.failures = 30;
+    AFailure run{tried};
+    run.machine.failure_policy_unread(
+        {"ConfigMap default/job-runtime-snapshot", server_error(503, "busy", api::Errc::unavailable)});
+    CHECK(run.next().find("status") == std::string::npos);
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().error->message == "busy");
+    CHECK(run.machine.result().requeue_after);
+}
+
+TEST_CASE("the live view may show that the attempt was judged meanwhile", "[machine]") {
+    AReconcile run{failed_attempt()};
+    run.now = start + 61s;
+    CHECK(run.next() == "look: all");
+    run.look(judged_attempt());
+    CHECK(run.next() == "act: run: back off, no build");
+    run.act();
+    CHECK(run.next() == "report: ");
+    CHECK(run.next() == "end");
+    CHECK(run.machine.result().requeue_after == 9s);
+}
+
+TEST_CASE("the JobSet of an attempt goes on a live view, and the next one is created", "[machine]") {
+    AReconcile run{judged_attempt()};
+    run.now = start + 70s;
+    CHECK(run.next() == "look: all");
+    run.look(judged_attempt());
+    CHECK(run.next() == "act: run: retire, no build");
+    run.act();
+    CHECK(run.next() == "report: ");
+    CHECK(run.next() == "end");
+    CHECK_FALSE(run.machine.result().requeue_after);
+
+    Observed gone = judged_attempt();
+    gone.job_set.reset();
+    AReconcile next{gone};
+    next.now = start + 75s;
+    CHECK(next.next() == "look: all");
+    next.look(gone);
+    CHECK(next.next() == "act: run: create");
 }
 
 TEST_CASE("an obstacle that the caches may have caused is looked at live before it counts", "[machine]") {

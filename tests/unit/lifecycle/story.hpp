@@ -21,6 +21,9 @@ struct Story {
         observed.job->runtime_digest = conclusion.runtime_digest;
         observed.job->start_time = conclusion.start_time;
         observed.job->completion_time = conclusion.completion_time;
+        observed.job->restarts = conclusion.restarts;
+        observed.job->failures = conclusion.failures;
+        observed.job->attempt = conclusion.attempt;
         observed.retry_state = conclusion.retry_state;
         for (const Event& event : conclusion.events)
             reported +=

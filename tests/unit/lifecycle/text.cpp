@@ -11,6 +11,8 @@ std::string step_text(JobSetAction step) {
         case JobSetAction::update: return "update";
         case JobSetAction::resume: return "resume";
         case JobSetAction::wait_until_stopped: return "wait until stopped";
+        case JobSetAction::back_off: return "back off";
+        case JobSetAction::retire: return "retire";
         case JobSetAction::refuse: return "refuse";
     }
     return "?";
@@ -20,7 +22,11 @@ struct Describe {
     std::string operator()(const Ignore&) const { return "ignore"; }
     std::string operator()(const StoreTransition&) const { return "store transition"; }
     std::string operator()(const Finish& finish) const {
-        return "finish " + finish.condition.type + "/" + finish.condition.reason;
+        return "finish " + finish.condition.type + "/" + finish.condition.reason +
+               (finish.judges ? ", judges" : "");
+    }
+    std::string operator()(const Restart& restart) const {
+        return restart.judgement.counts() ? "restart" : "restart, uncounted";
     }
     std::string operator()(const CleanUp& clean_up) const {
         switch (clean_up.job_set) {

@@ -9,7 +9,7 @@
 /// Short sentences to compare with, and to read when a check fails.
 namespace lifecycle {
 
-/// "run: resume", "finish Failed/DeadlineExceeded", ...
+/// "run: resume", "finish Failed/DeadlineExceeded", "finish Failed/FailedJobs, judges", ...
 std::string text(const Decision& decision);
 /// "Suspended=False/Resumed Created=True/JobsCreationSucceeded"
 std::string text(std::span<const api::Condition> conditions);

@@ -97,6 +97,75 @@ TEST_CASE("a job's own TTL counts, else the longer one of its runtime then and n
         }
 }
 
+TEST_CASE("no TTL is longer than the maximum with which a job began", "[ttl]") {
+    using Ttl = std::optional<std::int64_t>;
+    constexpr Ttl none = {};
+    struct Case {
+        const char* name;
+        Ttl own, then, now, want;
+    };
+    const Case cases[] = {{"its own is longer", 61, none, none, 60},
+                          {"its own is the maximum", 60, none, none, 60},
+                          {"its own is shorter", 0, none, none, 0},
+                          {"there is none at all", none, none, none, 60},
+                          {"the runtime's was removed", none, 10, none, 60},
+                          {"the runtime's was prolonged", none, 10, 50, 50},
+                          {"the runtime's was prolonged beyond it", none, 10, 70, 60},
+                          {"one was set since", none, none, 10, 60}};
+    const auto check = [&](const Case& c, const api::RunPolicy* live) {
+        api::TrainJob job = *completed().job;
+        job.ttl_seconds_after_finished = c.own;
+        const api::RunPolicy then = {.ttl_seconds_after_finished = c.then,
+                                     .max_ttl_seconds_after_finished = 60};
+        CHECK(ttl_policy(job, &then, live) == c.want);
+        // Not known: the job stays at least as long.
+        CHECK(ttl_policy(job, nullptr, live) == c.own);
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            // That of now concerns later jobs.
+            for (const Ttl& most_now : {none, Ttl(5), Ttl(1000)}) {
+                const api::RunPolicy now = {.ttl_seconds_after_finished = c.now,
+                                            .max_ttl_seconds_after_finished = most_now};
+                check(c, &now);
+            }
+        }
+    SECTION("the runtime is gone") {
+        check({"", none, none, none, 60}, nullptr);
+        check({"", none, 10, none, 10}, nullptr);
+        check({"", 70, 10, none, 60}, nullptr);
+    }
+    SECTION("the maximum of now is that of another job") {
+        api::TrainJob job = *completed().job;
+        const api::RunPolicy then, now = {.max_ttl_seconds_after_finished = 60};
+        CHECK(ttl_policy(job, &then, &now) == none);
+        job.ttl_seconds_after_finished = 70;
+        CHECK(ttl_policy(job, &then, &now) == 70);
+    }
+    SECTION("the manager of MultiKueue has the status of the worker") {
+        api::TrainJob job = *completed().job;
+        job.managed_by = "kueue.x-k8s.io/multikueue";
+        job.ttl_seconds_after_finished = 70;
+        const api::RunPolicy then = {.max_ttl_seconds_after_finished = 60};
+        CHECK(ttl_policy(job, &then, &then) == 70);
+    }
+}
+
+TEST_CASE("what a job began with is read where a TTL or a maximum of now hints at it", "[ttl]") {
+    const api::RunPolicy none, ttl = {.ttl_seconds_after_finished = 10},
+                               most = {.max_ttl_seconds_after_finished = 10};
+    api::TrainJob job = *completed().job;
+    CHECK(ttl_needs_beginning(job, nullptr));
+    CHECK_FALSE(ttl_needs_beginning(job, &none));
+    CHECK(ttl_needs_beginning(job, &ttl));
+    CHECK(ttl_needs_beginning(job, &most));
+    job.ttl_seconds_after_finished = 5;
+    CHECK_FALSE(ttl_needs_beginning(job, nullptr));
+    CHECK_FALSE(ttl_needs_beginning(job, &ttl));
+    CHECK(ttl_needs_beginning(job, &most));
+    job.managed_by = "kueue.x-k8s.io/multikueue";
+    CHECK_FALSE(ttl_needs_beginning(job, &most));
+}
+
 TEST_CASE("a TrainJob of MultiKueue's manager goes by its own TTL alone", "[ttl]") {
     Observed observed = completed();
     observed.job->managed_by = "kueue.x-k8s.io/multikueue";

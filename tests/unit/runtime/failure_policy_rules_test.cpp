@@ -10,8 +10,6 @@ namespace {
 using Texts = std::vector<std::string>;
 
 constexpr const char* job_spec = "spec.template.spec.replicatedJobs[0].template.spec";
-constexpr const char* unlimited =
-    "unlimited_restarts: restarts after disruptions are unlimited for TrainJobs without a deadline";
 
 Texts texts(const api::Warnings& warnings) {
     Texts found;
@@ -40,7 +38,6 @@ runtime::ValidationResult review_job(const Json& object, const Json& before, con
 
 Json with_policy(const std::string& policy, std::vector<Change> changes = {}) {
     changes.push_back({"spec.runPolicy.failurePolicy", policy.c_str()});
-    changes.push_back({"spec.runPolicy.activeDeadlineSeconds", "60"});
     return changed(plain_runtime(), changes);
 }
 
@@ -111,36 +108,30 @@ TEST_CASE("what a stored runtime has of both is no error of another job", "[admi
                 "decides"});
 }
 
-TEST_CASE("a failure policy from which no Job could be made is refused with the runtime", "[admission]") {
+TEST_CASE("a rule that can match nothing is refused with the runtime", "[admission]") {
+    const std::string at = "failure_rules spec.runPolicy.failurePolicy.rules[0].";
     const std::string rule = "{action: FailTrainJob, onExitCodes: {operator: In, values: [1]}}";
-    std::string nineteen = "{rules: [" + rule;
-    for (int i = 1; i < 19; ++i) nineteen += ", " + rule;
-    CHECK(review(with_policy(nineteen + "]}")) == runtime::ValidationResult());
-    CHECK(texts(review(with_policy(nineteen + ", " + rule + "]}")).errors) ==
-          Texts{"failure_rules spec.runPolicy.failurePolicy.rules: Invalid value: 20: must have at most 19 "
-                "items without one for the condition DisruptionTarget, which is added"});
-    CHECK(review(with_policy(nineteen +
-                             ", {action: FailTrainJob, onPodConditions: [{type: DisruptionTarget}]}]}")) ==
-          runtime::ValidationResult());
+    std::string twenty = "{rules: [" + rule;
+    for (int i = 1; i < 20; ++i) twenty += ", " + rule;
+    CHECK(review(with_policy(twenty + "]}")) == runtime::ValidationResult());
 
     const auto of_codes = [](const char* codes) {
         return with_policy("{rules: [{action: FailTrainJob, onExitCodes: " + std::string(codes) + "}]}");
     };
-    const std::string values = "failure_rules spec.runPolicy.failurePolicy.rules[0].onExitCodes.values: ";
-    CHECK(review(of_codes("{operator: NotIn, values: [0, 1, 255]}")) == runtime::ValidationResult());
-    CHECK(texts(review(of_codes("{operator: In, values: [0, 1]}")).errors) ==
-          Texts{values + "Invalid value: 0: must not contain 0 with the operator In, since 0 is no failure"});
-    for (const char* wrong : {"[2, 1]", "[1, 1]"})
+    for (const char* values : {"[0, 1, 255]", "[2, 1]", "[1, 1]"})
+        CHECK(review(of_codes(("{operator: NotIn, values: " + std::string(values) + "}").c_str())) ==
+              runtime::ValidationResult());
+    for (const char* values : {"[0, 1]", "[1, 0, 0]"})
         CHECK(
-            texts(
-                review(of_codes(("{operator: NotIn, values: " + std::string(wrong) + "}").c_str())).errors) ==
-            Texts{values + "Invalid value: 1: must be in ascending order, each of them once"});
+            texts(review(of_codes(("{operator: In, values: " + std::string(values) + "}").c_str())).errors) ==
+            Texts{at + "onExitCodes.values: Invalid value: 0: must not contain 0 with the operator In, "
+                       "since 0 is no failure"});
     CHECK(review(of_codes("{containerName: node, operator: In, values: [1]}")) ==
           runtime::ValidationResult());
     const Json nowhere = of_codes("{containerName: gone, operator: In, values: [1]}");
     CHECK(texts(review(nowhere).errors) ==
-          Texts{"failure_rules spec.runPolicy.failurePolicy.rules[0].onExitCodes.containerName: Invalid "
-                "value: \"gone\": no job of the runtime has such a container"});
+          Texts{at + "onExitCodes.containerName: Invalid value: \"gone\": no job of the runtime has such a "
+                     "container"});
     CHECK(texts(review(nowhere, nowhere).errors).empty());
 
     const auto of_condition = [](const char* type) {
@@ -151,10 +142,57 @@ TEST_CASE("a failure policy from which no Job could be made is refused with the 
         CHECK(review(of_condition(good)) == runtime::ValidationResult());
     for (const char* wrong : {"", "too slow", "-a", "a/", "/a", "A.b/c", "a/b/c"})
         CHECK(texts(review(of_condition(wrong)).errors) ==
-              Texts{"failure_rules spec.runPolicy.failurePolicy.rules[0].onPodConditions[0].type: Invalid "
-                    "value: \"" +
-                    std::string(wrong) +
+              Texts{at + "onPodConditions[0].type: Invalid value: \"" + wrong +
                     "\": must be the type of a condition, such as DisruptionTarget or example.com/TooSlow"});
+
+    const auto of_reason = [](const char* reason) {
+        return with_policy("{rules: [{action: FailTrainJob, onPodReasons: [OOMKilled, \"" +
+                           std::string(reason) + "\"]}]}");
+    };
+    for (const char* good : {"Evicted", "OutOfcpu", "OutOfexample.com/gpu", "A_b-1:c,d"})
+        CHECK(review(of_reason(good)) == runtime::ValidationResult());
+    for (const char* wrong : {"", "OutOf*", "too slow", "exit code 1"})
+        CHECK(texts(review(of_reason(wrong)).errors) ==
+              Texts{at + "onPodReasons[1]: Invalid value: \"" + wrong +
+                    "\": must be a reason in full, such as OOMKilled or Evicted"});
+}
+
+TEST_CASE("only a rule after which an attempt follows excludes a node", "[admission]") {
+    const auto excluding = [](const char* action, const char* value) {
+        return with_policy("{rules: [{action: " + std::string(action) +
+                           ", onPodReasons: [Evicted], excludeNode: " + value + "}]}");
+    };
+    for (const char* action : {"RestartTrainJob", "RestartTrainJobAndIgnoreMaxRestarts"})
+        CHECK(review(excluding(action, "true")) == runtime::ValidationResult());
+    CHECK(review(excluding("FailTrainJob", "false")) == runtime::ValidationResult());
+    CHECK(texts(review(excluding("FailTrainJob", "true")).errors) ==
+          Texts{"failure_rules spec.runPolicy.failurePolicy.rules[0].excludeNode: Invalid value: true: must "
+                "not be true with the action FailTrainJob, after which no attempt follows"});
+}
+
+TEST_CASE("the longest wait between attempts is no less than the first one", "[admission]") {
+    const auto of_backoff = [](const char* backoff) {
+        return texts(review(with_policy("{backoff: " + std::string(backoff) + "}")).errors);
+    };
+    for (const char* good : {"{}", "{initialSeconds: 0}", "{initialSeconds: 86400}", "{maxSeconds: 10}",
+                             "{initialSeconds: 5, maxSeconds: 5}", "{initialSeconds: 0, maxSeconds: 0}"})
+        CHECK(of_backoff(good).empty());
+    const auto error = [](const char* value, const char* first) {
+        return Texts{"failure_rules spec.runPolicy.failurePolicy.backoff.maxSeconds: Invalid value: " +
+                     std::string(value) + ": must be at least initialSeconds, " + first};
+    };
+    CHECK(of_backoff("{initialSeconds: 6, maxSeconds: 5}") == error("5", "6"));
+    CHECK(of_backoff("{maxSeconds: 9}") == error("9", "10"));
+    const char* const stored = "{backoff: {initialSeconds: 6, maxSeconds: 5}, maxRestarts: 1}";
+    CHECK(
+        texts(
+            review(with_policy(stored), with_policy("{backoff: {initialSeconds: 6, maxSeconds: 5}}")).errors)
+            .empty());
+}
+
+TEST_CASE("a failure policy of another shape is refused", "[admission]") {
+    for (const char* wrong : {"{backoff: []}", "{excludedNodes: 3}", "{rules: [{onPodReasons: {}}]}"})
+        CHECK(review(with_policy(wrong)).errors.size() == 1);
 }
 
 TEST_CASE("a rule may name the container that the runtime's framework adds", "[admission]") {
@@ -164,35 +202,6 @@ TEST_CASE("a rule may name the container that the runtime's framework adds", "[a
         {{"spec.mlPolicy", "{numNodes: 1, flux: {}}"}});
     CHECK(texts(review(of_flux).errors).empty());
     CHECK(texts(review(changed(of_flux, {{"spec.mlPolicy", "{numNodes: 1}"}})).errors).size() == 1);
-}
-
-TEST_CASE("a warning tells that restarts after disruptions have no end", "[admission]") {
-    const auto with = [](const char* policy) {
-        return changed(plain_runtime(), {{"spec.runPolicy.failurePolicy", policy}});
-    };
-    CHECK(texts(review(with("{}")).warnings) == Texts{unlimited});
-    CHECK(texts(review(with("{maxRestarts: 1}"), with("{}")).warnings).empty());
-    CHECK(texts(review(with("{}"), plain_runtime()).warnings) == Texts{unlimited});
-    CHECK(texts(review(with("{}"), with_policy("{}")).warnings) == Texts{unlimited});
-    for (const char* limit :
-         {"spec.runPolicy.activeDeadlineSeconds", "spec.runPolicy.maxActiveDeadlineSeconds"})
-        CHECK(texts(review(changed(with("{}"), {{limit, "60"}})).warnings).empty());
-    const Json fails = with("{rules: [{action: FailTrainJob, onPodConditions: [{type: DisruptionTarget}]}]}");
-    CHECK(texts(review(fails).warnings).empty());
-    CHECK(texts(review(plain_runtime()).warnings).empty());
-
-    const Texts of_job = {
-        "unlimited_restarts: restarts after disruptions are unlimited: there is no deadline"};
-    CHECK(texts(review_job(train_job(), {}, with("{}")).warnings) == of_job);
-    CHECK(texts(review_job(with_restarts("0"), {}, plain_runtime()).warnings) == of_job);
-    CHECK(texts(review_job(train_job(), {}, fails).warnings).empty());
-    CHECK(texts(review_job(train_job(), {}, with_policy("{}")).warnings).empty());
-    CHECK(texts(review_job(train_job(), {}, plain_runtime()).warnings).empty());
-    const Json limited = changed(with_restarts("0"), {{"spec.activeDeadlineSeconds", "60"}});
-    CHECK(texts(review_job(limited, {}, plain_runtime()).warnings).empty());
-    CHECK(texts(review_job(changed(train_job(), {{"metadata.labels", "{a: b}"}}), train_job(), with("{}"))
-                    .warnings)
-              .empty());
 }
 
 TEST_CASE("a warning tells what a failure policy replaces", "[admission]") {
@@ -214,7 +223,7 @@ TEST_CASE("a warning tells what a failure policy replaces", "[admission]") {
     CHECK(texts(review(stored, stored).warnings).empty());
     CHECK(texts(review(changed(plain_runtime(), both)).warnings).empty());
 
-    const Json job = changed(with_restarts("1"), {{"spec.activeDeadlineSeconds", "60"}});
+    const Json job = with_restarts("1");
     const Json of = changed(plain_runtime(), both);
     CHECK(texts(review_job(job, {}, of).warnings) ==
           Texts{replaced + "backoffLimit and restartPolicy of the runtime's jobs have no effect beside "

@@ -83,12 +83,13 @@ TEST_CASE("a gate that needs another one cannot be on alone", "[gates]") {
 
 TEST_CASE("named gates have their value, the others their default", "[gates]") {
     for (const Gate gate : {Gate::status, Gate::run_policy, Gate::failure_policy, Gate::resource_claims,
-                            Gate::progress_deadline}) {
+                            Gate::edits, Gate::progress_deadline}) {
         CAPTURE(name_of(gate));
         const std::string name(name_of(gate));
-        CHECK_FALSE(Gates().has(gate));
+        const bool is_beta = gate == Gate::run_policy || gate == Gate::failure_policy || gate == Gate::edits;
+        CHECK(Gates().has(gate) == is_beta);
         CHECK(Gates({{name, true}}) == Gates().with(gate));
-        CHECK(Gates({{name, false}}) == Gates());
+        CHECK(Gates({{name, false}}) == Gates().without(gate));
         CHECK(Gates::all().without(gate) == Gates::all().without(gate));
         CHECK_FALSE(Gates::all().without(gate).has(gate));
     }
@@ -117,6 +118,7 @@ TEST_CASE("a TrainJob's field behind a gate that is off is neither set nor chang
 TEST_CASE("a runtime's field behind a gate that is off is neither set nor changed", "[gates]") {
     const GatedValue fields[] = {
         {Gate::run_policy, "spec.runPolicy.ttlSecondsAfterFinished", "60", "0"},
+        {Gate::run_policy, "spec.runPolicy.maxTtlSecondsAfterFinished", "60", "61"},
         {Gate::run_policy, "spec.runPolicy.activeDeadlineSeconds", "60", "61"},
         {Gate::run_policy, "spec.runPolicy.maxActiveDeadlineSeconds", "60", "61"},
         {Gate::failure_policy, "spec.runPolicy.failurePolicy", "{maxRestarts: 1}", "{}"},

@@ -89,6 +89,60 @@ TEST_CASE("a runtime's default deadline is at most its maximum", "[admission]") 
     CHECK(texts(review_runtime(with("{maxActiveDeadlineSeconds: 1}")).errors).empty());
 }
 
+TEST_CASE("a runtime's time to live is at most its maximum", "[admission]") {
+    const auto with = [](const char* policy, const char* ttl = "-") {
+        return changed(plain_runtime(), {{"spec.runPolicy", policy}, {"spec.ttlSecondsAfterFinished", ttl}});
+    };
+    const auto error = [](const char* path) {
+        return Texts{"ttl_order " + std::string(path) +
+                     ": Invalid value: 61: must be at most maxTtlSecondsAfterFinished, 60"};
+    };
+    const Json wrong = with("{ttlSecondsAfterFinished: 61, maxTtlSecondsAfterFinished: 60}");
+    const Texts of_policy = error("spec.runPolicy.ttlSecondsAfterFinished");
+    CHECK(texts(review_runtime(wrong).errors) == of_policy);
+    CHECK(texts(review_runtime(wrong, plain_runtime()).errors) == of_policy);
+    CHECK(texts(review_runtime(wrong, wrong).errors).empty());
+    CHECK(texts(review_runtime(with("{maxTtlSecondsAfterFinished: 60}", "61")).errors) ==
+          error("spec.ttlSecondsAfterFinished"));
+    // The policy's counts.
+    CHECK(texts(review_runtime(with("{ttlSecondsAfterFinished: 60, maxTtlSecondsAfterFinished: 60}", "61"))
+                    .errors)
+              .empty());
+    CHECK(texts(review_runtime(with("{maxTtlSecondsAfterFinished: 0}")).errors).empty());
+    CHECK(texts(review_runtime(with("{ttlSecondsAfterFinished: 61}")).errors).empty());
+}
+
+TEST_CASE("a warning tells that the runtime's maximum cuts a TrainJob's time to live", "[admission]") {
+    const Json of = changed(plain_runtime(), {{"spec.runPolicy.maxTtlSecondsAfterFinished", "60"}});
+    const auto with = [](const Json& job, const char* ttl) {
+        return changed(job, {{"spec.ttlSecondsAfterFinished", ttl}});
+    };
+    const auto warning = [](const char* most) {
+        return Texts{"ttl_cut: spec.ttlSecondsAfterFinished: the TrainJob is deleted after " +
+                     std::string(most) + "s, the maximum of its runtime"};
+    };
+    CHECK(texts(review_job(with(train_job(), "61"), {}, of).warnings) == warning("60"));
+    CHECK(texts(review_job(with(train_job(), "60"), {}, of).warnings).empty());
+    CHECK(texts(review_job(train_job(), {}, of).warnings).empty());
+    CHECK(texts(review_job(with(train_job(), "61"), {}).warnings).empty());
+    // What the job began with rules, and no other runtime is asked.
+    const Json begun = changed(train_job(), {{"status.runPolicy.maxTtlSecondsAfterFinished", "50"}});
+    CHECK(texts(review_job(with(begun, "51"), begun, of).warnings) == warning("50"));
+    CHECK(texts(review_job(with(begun, "50"), begun, of).warnings).empty());
+    CHECK(texts(review_job(with(begun, "51"), with(begun, "51"), of).warnings).empty());
+    for (const Change& kept : {Change{"spec.managedBy", "kueue.x-k8s.io/multikueue"},
+                               Change{"metadata.labels", "{kueue.x-k8s.io/multikueue-origin: a}"}}) {
+        const Json other = changed(begun, {kept});
+        CHECK(texts(review_job(with(other, "51"), other).warnings).empty());
+    }
+    // It is the cut one that has passed.
+    const Json ended =
+        changed(ended_job("2026-01-15T09:59:00Z"), {{"status.runPolicy.maxTtlSecondsAfterFinished", "60"}});
+    CHECK(texts(review_job(with(ended, "3600"), ended).warnings) ==
+          Texts{"ttl_passed: spec.ttlSecondsAfterFinished: the TrainJob ended 60s ago: it is deleted at once",
+                warning("60").front()});
+}
+
 TEST_CASE("a runtime's policy that is no object is refused", "[admission]") {
     CHECK(texts(review_runtime(changed(plain_runtime(), {{"spec.runPolicy", "[]"}})).errors) ==
           Texts{"malformed spec.runPolicy: Invalid value: null: must be an object"});

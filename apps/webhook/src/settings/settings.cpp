@@ -97,7 +97,7 @@ void add_options(net::Options& options, Settings& settings) {
         "Kueue's do, separated by commas: these fields are restored for them");
     options.add_list(
         "feature-gates", "LIST", settings.feature_gates,
-        "experimental features, such as TrainJobRunPolicy=true; the error for an unknown name lists all. "
+        "experimental features, such as TrainJobStatus=true; the error for an unknown name lists all. "
         "TrainJobStatus must be as in the reconciler");
     options.add_list("accelerators", "LIST", settings.accelerators,
                      std::string(runtime::accelerators_help) + "; as in the reconciler");

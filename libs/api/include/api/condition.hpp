@@ -28,7 +28,8 @@ inline constexpr std::string_view created = "Created";
 inline constexpr std::string_view suspended = "Suspended";
 inline constexpr std::string_view complete = "Complete";
 inline constexpr std::string_view failed = "Failed";
-inline constexpr std::string_view stalled = "Stalled";  ///< never False
+inline constexpr std::string_view stalled = "Stalled";        ///< never False
+inline constexpr std::string_view restarting = "Restarting";  ///< never False
 }  // namespace condition
 
 /// Reasons of the TrainJob's own conditions, and of the events about them.
@@ -51,6 +52,10 @@ inline constexpr std::string_view waiting_for_deletion = "WaitingForDeletion";
 inline constexpr std::string_view service_taken = "ServiceTaken";
 inline constexpr std::string_view progress_deadline_exceeded = "ProgressDeadlineExceeded";
 inline constexpr std::string_view runtime_not_supported = "TrainingRuntimeNotSupported";
+inline constexpr std::string_view backing_off = "BackingOff";
+inline constexpr std::string_view failed_by_rule = "FailJobSetFailurePolicyAction";  ///< JobSet's word
+inline constexpr std::string_view reached_max_restarts = "ReachedMaxRestarts";       ///< JobSet's word
+inline constexpr std::string_view too_many_uncounted = "TooManyUncountedRestarts";
 }  // namespace reason
 
 /// Returns the condition of that type; nullptr if there is none.

@@ -10,11 +10,18 @@
 
 namespace api {
 
+/// What the failure policy has decided. A job without one ends.
+enum class FailureDecision : std::uint8_t { none, restart, restart_uncounted, fail };
+
+/// Failure::rule of what no rule of the policy has decided.
+inline constexpr std::int64_t default_rule = -1;
+inline constexpr std::int64_t infrastructure_rule = -2;
+
 /// One entry of `status.failures`: the Pod that failed first in one attempt. What is not known is empty.
 struct Failure {
     std::int64_t attempt = 0;  ///< the restarts before it
     Time time = {};
-    std::string pod = {};
+    std::string pod = {};  ///< empty: none is left, and `message` has what the JobSet says
     std::string node = {};
     std::string replicated_job = {};
     std::optional<std::int64_t> index = {};  ///< the Pod's number in its Job
@@ -24,6 +31,9 @@ struct Failure {
     std::string reason = {};       ///< "OOMKilled", "Evicted", "Error"
     std::string message = {};      ///< the end of the container's termination message, or the Pod's message
     std::int64_t failed_pods = 0;  ///< with this one; at least so many
+    FailureDecision decision = FailureDecision::none;
+    std::int64_t rule = default_rule;  ///< its index, or one of the above; with a decision
+    bool excludes_node = false;        ///< later attempts avoid the node
 
     bool operator==(const Failure&) const = default;
 };
@@ -31,7 +41,7 @@ struct Failure {
 /// The newest first; older ones are forgotten.
 inline constexpr std::size_t most_failures = 5;
 
-/// Reads `status.failures`. Entries without a Pod are left out.
+/// Reads `status.failures`. Entries without a time are left out.
 std::vector<Failure> parse_failures(const Json& list);
 Json to_json_tree(const std::vector<Failure>& failures);
 
@@ -39,7 +49,7 @@ Json to_json_tree(const std::vector<Failure>& failures);
 std::string exit_text(std::string_view reason, std::int64_t exit_code);
 
 /// Returns one line for people: `Pod job-node-0-3-x7k2p on node gpu-17: OOMKilled, exit code 137: "CUDA out
-/// of memory"; 7 more Pods failed`.
+/// of memory"; 7 more Pods failed`. Without a Pod: `no failed Pod is left: jobset failed ...`.
 std::string describe(const Failure& failure);
 
 }  // namespace api

@@ -29,6 +29,8 @@ struct JobSet {
     Restarts restarts_before = {};  ///< of the TrainJob's earlier JobSets: restarts_before_annotation
     Restarts restarts = {};         ///< its own, and those before
     std::optional<std::int64_t> max_restarts = {};  ///< of its failure policy, for its own alone
+    bool is_attempt = false;                        ///< attempt_annotation: Signalbox judges its failure
+    std::vector<std::string> excluded_nodes = {};   ///< excluded_nodes_annotation
     std::string restart_message = {};               ///< why it started again the last time
     /// The first replicated job that may start now and lacks Jobs, or Pods of them, by these counts. If the
     /// JobSet is not suspended, a suspended Job has no Pods. Empty if there is none, or if
@@ -37,8 +39,9 @@ struct JobSet {
     /// Whether a replicated job lacks Jobs because it waits for others, by these counts. JobSet does not
     /// store that the others are ready or complete before it has created the Jobs.
     bool waits_for_others = false;
-    std::string service = {};                  ///< job_set_names::service(), without which it has none
-    std::string queue = {};                    ///< its label kueue.x-k8s.io/queue-name
+    bool all_started = false;  ///< all Pods of all Jobs are ready, or have ended, by these counts
+    std::string service = {};  ///< job_set_names::service(), without which it has none
+    std::string queue = {};    ///< its label kueue.x-k8s.io/queue-name
     std::optional<bool> written_suspend = {};  ///< written_suspend_annotation
 
     bool belongs_to(const TrainJob& job) const {

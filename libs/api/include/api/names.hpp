@@ -37,6 +37,11 @@ inline constexpr std::string_view taken_over_annotation = "trainer.kubeflow.org/
 /// An annotation of a JobSet: the restarts of the TrainJob's earlier JobSets, all and those that count
 /// ("3,1"). Absent if there were none.
 inline constexpr std::string_view restarts_before_annotation = "trainer.kubeflow.org/restarts-before";
+/// An annotation of a JobSet whose failure Signalbox judges: the number of the attempt, which is that of all
+/// restarts before it.
+inline constexpr std::string_view attempt_annotation = "trainer.kubeflow.org/attempt";
+/// An annotation of such a JobSet: the nodes that its Pods avoid, "gpu-17,gpu-3".
+inline constexpr std::string_view excluded_nodes_annotation = "trainer.kubeflow.org/excluded-nodes";
 inline constexpr std::string_view support_label = "trainer.kubeflow.org/support";
 /// The finalizer that older controllers left on runtimes. It is only removed.
 inline constexpr std::string_view legacy_runtime_finalizer = "trainer.kubeflow.org/resource-in-use";

@@ -9,9 +9,10 @@ namespace api {
 /// What a runtime says of the lives of its TrainJobs, and `status.runPolicy` of a TrainJob: what it began
 /// with. Members that are no time are absent.
 struct RunPolicy {
-    std::optional<std::int64_t> ttl_seconds_after_finished = {};
-    std::optional<std::int64_t> active_deadline_seconds = {};      ///< of TrainJobs that have none
-    std::optional<std::int64_t> max_active_deadline_seconds = {};  ///< of all of them
+    std::optional<std::int64_t> ttl_seconds_after_finished = {};      ///< of TrainJobs that have none
+    std::optional<std::int64_t> max_ttl_seconds_after_finished = {};  ///< of all of them
+    std::optional<std::int64_t> active_deadline_seconds = {};         ///< of TrainJobs that have none
+    std::optional<std::int64_t> max_active_deadline_seconds = {};     ///< of all of them
 
     bool operator==(const RunPolicy&) const = default;
 };
@@ -21,6 +22,9 @@ RunPolicy parse_run_policy(const Json& policy);
 
 /// Of a runtime: `spec.runPolicy`, and `spec.ttlSecondsAfterFinished` where that has no time to live.
 RunPolicy run_policy_of(const Json& runtime);
+
+/// Returns the time to live, at most the maximum, which counts also where there is none. Empty: endless.
+std::optional<std::int64_t> cut_ttl(std::optional<std::int64_t> seconds, const RunPolicy& policy);
 
 /// The runtime without `spec.runPolicy` and `spec.ttlSecondsAfterFinished`.
 Json without_run_policy(Json runtime);

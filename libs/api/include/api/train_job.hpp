@@ -57,6 +57,16 @@ std::string restarts_before_text(const Restarts& restarts);
 /// Returns the sums, each at most the largest int32, which is what a status can hold.
 Restarts operator+(const Restarts& left, const Restarts& right);
 
+/// Where a TrainJob under a failure policy is between its attempts: members of its status.
+struct Attempt {
+    std::optional<Time> began = {};       ///< `attemptStartTime`: when all Pods of this attempt had started
+    std::optional<Time> next = {};        ///< `nextAttemptTime`: the next attempt begins no sooner
+    std::int64_t failures = 0;            ///< `consecutiveFailures`: attempts that did not last
+    std::int64_t uncounted_failures = 0;  ///< `consecutiveUncounted`: those that did not count
+
+    bool operator==(const Attempt&) const = default;
+};
+
 /// A TrainJob: the fields that decisions depend on as members, and the whole spec as a tree.
 struct TrainJob {
     ObjectMeta meta = {};
@@ -79,6 +89,7 @@ struct TrainJob {
     std::optional<Time> completion_time = {};
     Restarts restarts = {};  ///< `status.restarts` and `status.restartsCountTowardsMax`
     std::vector<Failure> failures = {};
+    Attempt attempt = {};
     TrainerStatus trainer_status = {};
 };
 

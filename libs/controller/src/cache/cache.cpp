@@ -115,7 +115,9 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     keep_what_decisions_need(object, {"annotations", "labels", "generation", "creationTimestamp",
                                       "deletionTimestamp", "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
-    keep_entries(object, "annotations", {api::restarts_before_annotation, api::written_suspend_annotation});
+    keep_entries(object, "annotations",
+                 {api::restarts_before_annotation, api::attempt_annotation, api::excluded_nodes_annotation,
+                  api::written_suspend_annotation});
     keep_entries(object, "labels", queue_keys);
     keep_items(metadata.find("ownerReferences"),
                [](const Json& owner) { return owner["controller"].bool_or(false); });
@@ -236,10 +238,13 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
         object, {"annotations", "labels", "generation", "creationTimestamp", "deletionTimestamp"});
     keep_only(object.find("status"),
               {"conditions", "jobsStatus", "runPolicy", "runtimeDigest", "startTime", "completionTime",
-               "restarts", "restartsCountTowardsMax", "failures", "trainerStatus"});
+               "restarts", "restartsCountTowardsMax", "failures", "attemptStartTime", "nextAttemptTime",
+               "consecutiveFailures", "consecutiveUncounted", "trainerStatus"});
     // Nothing is built any more, and nothing fails.
     if (Json* const status = object.find("status"); at_rest && status)
-        for (const char* name : {"runtimeDigest", "failures"}) status->erase(name);
+        for (const char* name : {"runtimeDigest", "failures", "attemptStartTime", "nextAttemptTime",
+                                 "consecutiveFailures", "consecutiveUncounted"})
+            status->erase(name);
     const bool is_abridged = at_rest && abridge_status(object);
     return {.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
             .expects_job_set = goes_on && lifecycle::had_job_set(job),

@@ -73,6 +73,10 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Bu
         const runtime::Need& name = need_of(each.object, found.needs);
         const Json* const live = runtime::find_observed(found.observed, name);
         if (live && each.when == ApplyPolicy::always && pods == Template::of_others) continue;
+        // Its name is free once the last Pod that uses it has gone.
+        if (live && name.resource == api::resources::volume_claims &&
+            (*live)["metadata"].contains("deletionTimestamp"))
+            co_return lifecycle::WaitingForClaim{.claims = {described(name)}};
         auto request = request_for(each, name, live);
         if (!request) continue;
         const auto written = co_await server.send(std::move(*request));

@@ -3,6 +3,7 @@
 namespace controller {
 namespace {
 
+using lifecycle::AttemptEnd;
 using lifecycle::End;
 using lifecycle::Measurements;
 using lifecycle::TtlFrom;
@@ -34,6 +35,11 @@ MeasurementMetrics::Time run_until(End end) {
     return [=](const Measurements& made) { return made.end == end ? made.run : std::nullopt; };
 }
 
+// The duration of an attempt that has ended in this way.
+MeasurementMetrics::Time attempt_until(AttemptEnd end) {
+    return [=](const Measurements& made) { return made.attempt_end == end ? made.attempt : std::nullopt; };
+}
+
 std::vector<AmountRow> amounts() {
     const auto ended = "signalbox_train_jobs_ended_total";
     const auto of_ended = "TrainJobs that have ended, by how.";
@@ -63,6 +69,10 @@ std::vector<AmountRow> amounts() {
          [](const Measurements& made) {
              return static_cast<double>(made.restarted.all - made.restarted.counted);
          }},
+        {"signalbox_nodes_excluded_total",
+         "Failures of TrainJobs after which later attempts avoid the node.",
+         {},
+         [](const Measurements& made) { return made.excludes_node; }},
         {"signalbox_clean_up_failures_total",
          "Ended TrainJobs or their JobSets that could not be deleted; each is tried again.",
          {},
@@ -84,6 +94,8 @@ std::vector<TimeRow> times() {
                                              43200, 86400, 259200, 604800, 2419200};
     const auto run = "signalbox_run_seconds";
     const auto of_run = "From the last start of a TrainJob to its end, by how it ended.";
+    const auto attempt = "signalbox_attempt_seconds";
+    const auto of_attempt = "From the start of all Pods of an attempt to its end, by what followed.";
     return {
         {"signalbox_time_to_job_set_seconds",
          "From the creation of a TrainJob to that of its first JobSet.",
@@ -115,6 +127,9 @@ std::vector<TimeRow> times() {
         {run, of_run, long_bounds, {{"end", "deadline"}}, run_until(End::deadline)},
         {run, of_run, long_bounds, {{"end", "unsupported_runtime"}}, run_until(End::unsupported_runtime)},
         {run, of_run, long_bounds, {{"end", "progress_deadline"}}, run_until(End::progress_deadline)},
+        {attempt, of_attempt, long_bounds, {{"end", "complete"}}, attempt_until(AttemptEnd::complete)},
+        {attempt, of_attempt, long_bounds, {{"end", "failed"}}, attempt_until(AttemptEnd::failed)},
+        {attempt, of_attempt, long_bounds, {{"end", "restarted"}}, attempt_until(AttemptEnd::restarted)},
     };
 }
 

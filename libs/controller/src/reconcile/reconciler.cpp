@@ -9,6 +9,7 @@
 #include "lifecycle/progress_deadline.hpp"
 #include "reconcile/failed_pods_look.hpp"
 #include "reconcile/metered_reads.hpp"
+#include "reconcile/runtime_snapshot.hpp"
 #include "reconcile/service_look.hpp"
 #include "runtime/conditions.hpp"
 
@@ -70,7 +71,7 @@ private:
     }
 
     kube::Task<> carry_out(const ReconcileMachine::Act& act) {
-        Writer writer(server_, view_, own_.build_context_, written_);
+        Writer writer(server_, view_, own_.build_context_, written_, server_.time().now);
         lifecycle::Outcome outcome = co_await writer.act(act.decision);
         outcome.plugin_conditions = plugin_conditions(view_, act.decision, own_.build_context_.pipeline);
         machine_->acted(std::move(outcome), writer.wants_live_view());
@@ -88,10 +89,26 @@ private:
         machine_->found_service(co_await look_at_service(server_, view_, server_.time().now, written_));
     }
 
-    kube::Task<> carry_out(const ReconcileMachine::LookAtFailedPods&) {
+    kube::Task<> carry_out(const ReconcileMachine::LookAtFailedPods& look) {
         auto found = co_await look_at_failed_pods(server_, *view_.observed.job_set);
-        if (!found) co_return machine_->failed_pods_unread(found.error());
-        machine_->found_failed_pods(std::move(*found));
+        if (!found && machine_->failed_pods_unread(found.error())) co_return;
+        std::optional<api::FailurePolicy> policy;
+        if (look.judges) {
+            auto choice = co_await choose_runtime(server_, view_, lifecycle::runtime_source(view_.observed));
+            if (auto* failure = std::get_if<StepFailure>(&choice)) {
+                if (auto* unread = std::get_if<lifecycle::ReadFailed>(failure))
+                    co_return machine_->failure_policy_unread(std::move(*unread));
+            } else {
+                policy =
+                    api::failure_policy(*std::get<ChosenRuntime>(choice).runtime, view_.observed.job->spec);
+            }
+        }
+        machine_->found_failed_pods(found ? std::move(*found) : std::nullopt, policy);
+    }
+
+    kube::Task<> carry_out(const ReconcileMachine::LookAtPlacement&) {
+        const auto lacks_node = co_await lacks_pod_a_node(server_, *view_.observed.job_set);
+        machine_->found_placement(lacks_node && *lacks_node, server_.time().now);
     }
 
     kube::Task<> carry_out(const ReconcileMachine::Look& look) {

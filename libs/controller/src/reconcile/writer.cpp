@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/failure_policy.hpp"
 #include "api/names.hpp"
 #include "controller/reconcile/needs.hpp"
 #include "kube/client/status.hpp"
@@ -35,12 +36,18 @@ struct Basis {
     NeededObjects found = {};
 };
 
-// Returns the inputs of a build without key pairs. They refer to the job and to the runtime.
-runtime::Inputs inputs_of(const Basis& basis, const api::TrainJob& job, const View& view) {
-    return {.job = job,
-            .runtime = *basis.chosen.runtime,
-            .observed = basis.found.observed,
-            .restarts_before = lifecycle::restarts_before(view.observed)};
+// Returns the inputs of a build without key pairs. They refer to the job and to the runtime. A JobSet keeps
+// the nodes that it avoids: what is built must not depend on the time.
+runtime::Inputs inputs_of(const Basis& basis, const api::TrainJob& job, const View& view, api::Time now) {
+    runtime::Inputs inputs = {.job = job,
+                              .runtime = *basis.chosen.runtime,
+                              .observed = basis.found.observed,
+                              .restarts_before = lifecycle::restarts_before(view.observed)};
+    if (const api::JobSet* job_set = lifecycle::own_job_set(view.observed))
+        inputs.excluded_nodes = job_set->excluded_nodes;
+    else if (const auto policy = api::failure_policy(*basis.chosen.runtime, job.spec))
+        inputs.excluded_nodes = api::excluded_nodes(*policy, job.failures, now);
+    return inputs;
 }
 
 // References must live until the coroutine ends.
@@ -174,7 +181,18 @@ kube::Task<Outcome> Writer::expire() {
     co_return ended(WriteFailed{"TrainJob " + to_string(key()), removed.error(), lifecycle::Write::remove});
 }
 
+// The next attempt begins once the Pods of this one have ended, and with them the JobSet.
+kube::Task<Outcome> Writer::retire() {
+    const kube::SameVersion as_seen(view_.observed.job_set->meta);
+    kube::Request removal =
+        kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);
+    const auto removed = co_await server_.send(std::move(removal));
+    if (removed || removed.error().code == api::Errc::not_found) co_return Outcome();
+    co_return ended(WriteFailed{job_set_named(key()), removed.error(), lifecycle::Write::remove});
+}
+
 kube::Task<Outcome> Writer::run(lifecycle::Run step) {
+    if (step.job_set == JobSetAction::retire) return retire();
     const bool only_writes = step.build && !step.suspend_job_set && !step.verifies && !step.resizes;
     return only_writes ? write(step) : run_in_steps(step);
 }
@@ -231,7 +249,7 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
 
     // Each step takes a tenth of a second for objects of megabytes.
     co_await net::next_turn();
-    runtime::Inputs inputs = inputs_of(basis, wanted, view_);
+    runtime::Inputs inputs = inputs_of(basis, wanted, view_, now_);
     auto made = build(found.needs, inputs, build_context_.pipeline);
     if (const auto* failure = std::get_if<StepFailure>(&made)) {
         // Users can edit the note of the former number of nodes.
@@ -260,7 +278,9 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
             if (made_here && !job().suspend) outcome.lost = lost_objects(built, found);
             break;
         case JobSetAction::wait_until_gone:
-        case JobSetAction::wait_until_stopped: break;
+        case JobSetAction::wait_until_stopped:
+        case JobSetAction::back_off:
+        case JobSetAction::retire: break;
         case JobSetAction::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
         case JobSetAction::create:
         case JobSetAction::update:
@@ -280,9 +300,13 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
 // is resumed does so as it was built.
 kube::Task<Outcome> Writer::go_on_without_build(JobSetAction step, const StepFailure& why) {
     const auto* failed = std::get_if<lifecycle::BuildFailed>(&why);
-    if (failed && step == JobSetAction::leave) co_return Outcome();
-    if (!failed || step != JobSetAction::resume) co_return ended(why);
-    std::string cause = "it cannot be built anew: " + api::describe(failed->error);
+    // What another JobSet would need, such as a claim, may still be the present one's.
+    const auto* foreign = std::get_if<lifecycle::ForeignObject>(&why);
+    const bool is_not_built = failed || foreign;
+    if (is_not_built && step == JobSetAction::leave) co_return Outcome();
+    if (!is_not_built || step != JobSetAction::resume) co_return ended(why);
+    std::string cause =
+        "it cannot be built anew: " + (failed ? api::describe(failed->error) : lifecycle::describe(*foreign));
     Outcome outcome = co_await set_suspend(server_, view_, written_, false);
     outcome.kept = lifecycle::JobSetKept{.why = std::move(cause), .is_for_good = true};
     co_return outcome;
@@ -316,7 +340,7 @@ kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
     auto looked_up = co_await look_up(server_, view_, build_context_, source, job());
     if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return unless_unread(std::move(*failure));
     const Basis& basis = std::get<Basis>(looked_up);
-    JobSetWriter job_set(server_, view_, note_of(basis, inputs_of(basis, job(), view_)), written_);
+    JobSetWriter job_set(server_, view_, note_of(basis, inputs_of(basis, job(), view_, now_)), written_);
     co_return co_await job_set.remove_if_outdated();
 }
 
@@ -330,13 +354,13 @@ kube::Task<Outcome> Writer::resize(lifecycle::Run step) {
     if (basis.chosen.plan.store != lifecycle::SnapshotPlan::Store::keep)
         co_return kept_job_set("the snapshot of its runtime is gone", false);
     co_await net::next_turn();
-    runtime::Inputs inputs = inputs_of(basis, job(), view_);
+    runtime::Inputs inputs = inputs_of(basis, job(), view_, now_);
     auto made = build(basis.found.needs, inputs, build_context_.pipeline);
     if (auto* failure = std::get_if<StepFailure>(&made)) co_return kept_without(std::move(*failure));
     const auto& built = std::get<runtime::Built>(made);
     co_await net::next_turn();
     const api::TrainJob of_former_size = with_num_nodes(job(), *view_.observed.job_set->built_for_nodes);
-    runtime::Inputs former_inputs = inputs_of(basis, of_former_size, view_);
+    runtime::Inputs former_inputs = inputs_of(basis, of_former_size, view_, now_);
     former_inputs.ssh_key_pair = inputs.ssh_key_pair;
     former_inputs.curve_key_pair = inputs.curve_key_pair;
     const auto former = runtime::build(former_inputs, build_context_.pipeline);

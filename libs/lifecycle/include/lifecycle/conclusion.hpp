@@ -24,6 +24,7 @@ struct Conclusion {
     std::optional<api::Time> completion_time = {};
     api::Restarts restarts = {};
     std::vector<api::Failure> failures = {};
+    api::Attempt attempt = {};
     bool status_changed = false;  ///< write status_patch(), with the job's uid and resourceVersion
     /// After StoreTransition and ReadyToCreate: write the status, then decide again on the answer of the API
     /// server.
@@ -49,8 +50,8 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
                                      api::Time now);
 
 /// Returns the JSON merge patch of the TrainJob's status: `conditions`, `jobsStatus`, `runPolicy`,
-/// `runtimeDigest`, `startTime`, `completionTime`, `failures` and the numbers of restarts, each only if it
-/// differs.
+/// `runtimeDigest`, `startTime`, `completionTime`, `failures`, and the numbers and times of restarts, each
+/// only if it differs.
 api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion);
 
 }  // namespace lifecycle

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "api/time.hpp"
+#include "lifecycle/judgement.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/outcome.hpp"
 #include "lifecycle/snapshot.hpp"
@@ -26,8 +27,18 @@ struct Finish {
     api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
     bool settle = true;             ///< bring `Suspended` and `Created` up to date in the same write
     bool from_job_set = false;      ///< else this controller ends the job
+    /// What failed is an attempt (judge.hpp): by the failure policy, the job may go on.
+    bool judges = false;
 
     bool operator==(const Finish&) const = default;
+};
+
+/// An attempt has failed, and another one follows. No write but the status: conclude() has it. decide() says
+/// Finish, and the judgement makes it this.
+struct Restart {
+    Judgement judgement = {};
+
+    bool operator==(const Restart&) const = default;
 };
 
 /// What becomes of the unfinished JobSet of a job that has ended. JobSet does nothing about a JobSet that is
@@ -61,6 +72,10 @@ enum class JobSetAction {
     update,              ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
     resume,              ///< as `update`; the built object says `suspend: false`
     wait_until_stopped,  ///< to be resumed, but Pods of before its suspension still end: nothing is written
+    back_off,            ///< of an attempt that has failed; it is too early for the next one, or the job is
+                         ///< suspended: nothing is written
+    retire,              ///< of such an attempt: deleted in the foreground, with its uid and resourceVersion;
+                         ///< then the next attempt is created
     refuse               ///< it has another owner: nothing is built
 };
 
@@ -91,7 +106,7 @@ struct Run {
     bool operator==(const Run&) const = default;
 };
 
-using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, Run>;
+using Decision = std::variant<Ignore, StoreTransition, Finish, Restart, CleanUp, Expire, Run>;
 
 /// Returns when the JobSet of a job that has ended is deleted even if it could not be suspended, or its Pods
 /// are still active: half a minute after the end. Not one with a finalizer, which would keep it and its Pods.

@@ -31,7 +31,6 @@ inline constexpr std::string_view clock_uncertain = "ClockUncertain";
 inline constexpr std::string_view ttl_expired = "TTLExpired";
 inline constexpr std::string_view reconcile_error = "ReconcileError";
 inline constexpr std::string_view gpu_count_unknown = "GPUCountUnknown";
-inline constexpr std::string_view failure_rule_unused = "FailureRuleUnused";
 inline constexpr std::string_view runtime_field_ignored = "RuntimeFieldIgnored";
 inline constexpr std::string_view train_job_field_ignored = "TrainJobFieldIgnored";
 }  // namespace event_reason
@@ -58,7 +57,7 @@ Event normal_event(std::string_view reason, std::string_view note);
 Event warning_event(std::string_view reason, std::string_view note);
 
 /// Returns an event for each changed condition of a built-in type, to be sent once the conditions are stored.
-/// is_open() conditions and `Stalled` have none.
+/// is_open() conditions, `Stalled` and `Restarting` have none.
 std::vector<Event> condition_events(std::span<const api::Condition> before,
                                     std::span<const api::Condition> after);
 

@@ -4,11 +4,27 @@
 #include <string>
 #include <vector>
 
-#include "api/failure.hpp"
+#include "api/failure_policy.hpp"
 #include "api/job_set.hpp"
 #include "lifecycle/decision.hpp"
 
 namespace lifecycle {
+
+/// The Pod that failed first, with what a failure policy asks of it.
+struct FailedPod {
+    struct Exit {
+        std::string container = {};
+        std::int64_t code = 0;
+        std::string reason = {};
+    };
+
+    api::Failure failure = {};
+    std::vector<Exit> exits = {};  ///< of containers that have ended, init containers included
+    std::vector<api::FailureRule::PodCondition> conditions = {};
+    std::string of_node = {};  ///< the Pod's own `status.reason`, which its node sets
+    bool has_container_status = false;
+    bool is_undecided = false;  ///< a Pod of another node failed about then, and of the like
+};
 
 /// The failed Pods of one JobSet. Its end leaves them, until it is deleted: those of a Job that failed stay
 /// with it, while JobSet deletes the Jobs that were still active, with what their Pods knew.
@@ -24,14 +40,14 @@ public:
     /// so; and times are whole seconds of different nodes' clocks. So within two seconds of the first end a
     /// cause of the node (eviction, admission) goes before a program that lacked memory, this before one that
     /// was killed, and this before one that ended by itself.
-    std::optional<api::Failure> first() const;
+    std::optional<FailedPod> first() const;
 
 private:
     // In the order of what is more likely to be the cause of the others.
     enum class Kind : std::uint8_t { node, memory, signal, exit };
     struct Seen {
         Kind kind = Kind::exit;
-        api::Failure failure = {};
+        FailedPod pod = {};
     };
 
     static Seen see(const api::Json& pod);
@@ -40,8 +56,8 @@ private:
     std::vector<Seen> seen_ = {};
 };
 
-/// Returns whether the failed Pods are to be looked at: the decision ends the job because its JobSet has
-/// failed.
+/// Returns whether the failed Pods are to be looked at: the JobSet has failed, and the decision ends the job
+/// or its attempt.
 bool wants_failed_pods(const Decision& decision);
 
 /// Returns whether the end waits for another try to read them. What they say is lost with them, but a job

@@ -12,6 +12,9 @@ enum class End { complete, failed, deadline, unsupported_runtime, progress_deadl
 /// Why a reconcile asks for another one at a certain time.
 enum class RequeueReason { failure, deadline, ttl, clean_up, stall, progress };
 
+/// How an attempt of a TrainJob under a failure policy ended.
+enum class AttemptEnd { complete, failed, restarted };
+
 /// Which object sets the TTL of a TrainJob.
 enum class TtlFrom { train_job, runtime };
 
@@ -28,6 +31,9 @@ struct Measurements {
     std::optional<std::chrono::seconds> run = {};   ///< of a job that has ended, since its last start
     std::optional<std::chrono::seconds> wait = {};  ///< from the creation to a start
     api::Restarts restarted = {};                   ///< that the status shows for the first time
+    std::optional<AttemptEnd> attempt_end = {};
+    std::optional<std::chrono::seconds> attempt = {};  ///< since all Pods of the attempt had started
+    bool excludes_node = false;                        ///< later attempts avoid a node
     std::optional<TtlFrom> expired = {};
     std::optional<TtlHeld> held = {};
     bool expires = false;  ///< it has ended, and waits for its TTL

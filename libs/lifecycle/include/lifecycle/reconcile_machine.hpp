@@ -6,6 +6,7 @@
 
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/decision.hpp"
+#include "lifecycle/failed_pods.hpp"
 #include "lifecycle/measurements.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/outcome.hpp"
@@ -48,8 +49,13 @@ public:
     };
     /// Look at the Service with the name of the JobSet's: found_service().
     struct LookAtService {};
-    /// Look at the failed Pods of the JobSet: found_failed_pods(), failed_pods_unread().
-    struct LookAtFailedPods {};
+    /// Look at the failed Pods of the JobSet, and if it is an attempt, at the failure policy that the job
+    /// began with: found_failed_pods(), failed_pods_unread(), failure_policy_unread().
+    struct LookAtFailedPods {
+        bool judges;
+    };
+    /// Look whether Pods of the attempt have no node: found_placement().
+    struct LookAtPlacement {};
     /// Write the status: stored(), not_stored().
     struct WriteStatus {
         const Conclusion& conclusion;
@@ -61,7 +67,7 @@ public:
         const Run* job_set_written;  ///< nullptr: no apply changed it
     };
     using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, LookAtFailedPods,
-                                WriteStatus, Report>;
+                                LookAtPlacement, WriteStatus, Report>;
 
     /// `observed`: by the caches. The machine keeps it up to date, and it must outlive the machine.
     /// `policy_unread`: why the policy that the job began with is not known.
@@ -81,9 +87,14 @@ public:
     void looked(Observed observed, std::optional<ReadFailed> policy_unread);
     void look_failed(api::Error why);
     void found_service(ServiceLook found);
-    /// `first`: of the Pods that failed; nullopt if none is left.
-    void found_failed_pods(std::optional<api::Failure> first);
-    void failed_pods_unread(api::Error why);
+    /// `first`: of the Pods that failed; nullopt if none is left, or if they cannot be read. `policy`:
+    /// nullopt if it was not asked for, or cannot be had any more. Then the job ends as its JobSet has.
+    void found_failed_pods(std::optional<FailedPod> first, const std::optional<api::FailurePolicy>& policy);
+    /// Returns whether the reconcile ends here, to try again. Else tell found_failed_pods() without any.
+    bool failed_pods_unread(const api::Error& why);
+    void failure_policy_unread(ReadFailed why);
+    /// `lacks_node`: whether any of its Pods has none; false if that cannot be read.
+    void found_placement(bool lacks_node, api::Time now);
     /// `answer`: the TrainJob as it was stored, where the conclusion asks for another decision.
     void stored(std::optional<api::TrainJob> answer);
     void not_stored(api::Error why, api::Time now);
@@ -96,6 +107,7 @@ private:
 
     std::optional<Action> decide_next(api::Time now, bool is_certain);
     std::optional<Action> look(Live what);
+    bool wants_placement(api::Time now) const;
     std::optional<Action> conclude_next(api::Time now);
     std::optional<Action> report(api::Time now);
     bool decides_again();
@@ -111,6 +123,7 @@ private:
     bool expires_by_caches_ = false;
     bool looked_at_warnings_ = false;
     bool looked_at_failed_pods_ = false;
+    bool looked_at_placement_ = false;
     bool is_stored_ = false;
     Decision decision_ = {};
     Outcome outcome_ = {};

@@ -5,11 +5,13 @@
 #include "lifecycle/event.hpp"
 #include "lifecycle/observed.hpp"
 
-/// How often a TrainJob started again after a failure. JobSet's controller restarts and counts; a new JobSet
-/// of the same TrainJob begins at 0, so an annotation of it has the restarts of the earlier ones.
+/// How often a TrainJob started again after a failure. Each JobSet has the restarts of the earlier ones in an
+/// annotation. Where the template has a failure policy of its own, JobSet's controller restarts and counts,
+/// beginning at 0; an attempt (judge.hpp) has no restarts of its own.
 namespace lifecycle {
 
-/// Returns the numbers to store in the status. Without an own JobSet, the stored ones stay.
+/// Returns the numbers to store in the status. Without an own JobSet, and once its attempt is judged, the
+/// stored ones stay.
 api::Restarts restarts(const Observed& observed);
 
 /// Returns the restarts before a JobSet that is built now: if there is a JobSet, those before it, since it
@@ -24,8 +26,8 @@ bool takes_back_restarts(const Observed& observed);
 /// Without a failure policy there is no maximum: "1 counted".
 std::string counted_restarts(const api::JobSet& job_set);
 
-/// Returns a Warning event if there are more restarts than the stored status says, to be sent once `now` is
-/// stored.
+/// Returns a Warning event if JobSet has restarted the job more often than the stored status says, to be sent
+/// once `now` is stored.
 std::optional<Event> restart_event(const Observed& observed, const api::Restarts& now);
 
 }  // namespace lifecycle

@@ -80,7 +80,8 @@ struct Inputs {
     std::vector<api::Json> observed = {};  ///< the objects of needs() that exist, with apiVersion and kind
     std::optional<SshKeyPair> ssh_key_pair = {};
     std::optional<CurveKeyPair> curve_key_pair = {};
-    api::Restarts restarts_before = {};  ///< of the TrainJob's JobSets before the one that is built
+    api::Restarts restarts_before = {};            ///< of the TrainJob's JobSets before the one that is built
+    std::vector<std::string> excluded_nodes = {};  ///< under a failure policy, nodes that its Pods avoid
 };
 
 /// Returns the observed object that was needed by name; nullptr if it does not exist.

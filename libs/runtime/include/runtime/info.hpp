@@ -40,6 +40,7 @@ struct Info {
     api::Json resources = {};  ///< of the trainer's node container, merged with `resourcesPerNode`
     DeviceCount devices = {};  ///< in these resources, or behind the claims of the Pod
     std::vector<BuildWarning> warnings = {};
+    std::vector<api::Json> claims = {};  ///< volume claims that the TrainJob is to own
     /// Override the TrainJob's own if they are set: plugins do not change the TrainJob.
     std::optional<api::Json> command = {};
     std::optional<api::Json> args = {};

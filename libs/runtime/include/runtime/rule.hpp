@@ -37,6 +37,7 @@ enum class Rule : std::uint8_t {
     template_unbuildable,
     runtime_gated_field,
     deadline_order,
+    ttl_order,
     template_failure_handling,
     failure_rules,
     malformed,
@@ -62,7 +63,7 @@ enum class Rule : std::uint8_t {
     two_ttls,
     ttl_changed,
     ttl_passed,
-    unlimited_restarts,
+    ttl_cut,
     replaced_failure_handling,
     progress_unwatched,
     count
@@ -103,6 +104,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::template_unbuildable, api::RuleId("template_unbuildable")},
     {Rule::runtime_gated_field, api::RuleId("runtime_gated_field")},
     {Rule::deadline_order, api::RuleId("deadline_order")},
+    {Rule::ttl_order, api::RuleId("ttl_order")},
     {Rule::template_failure_handling, api::RuleId("template_failure_handling")},
     {Rule::failure_rules, api::RuleId("failure_rules")},
     // An object of a shape that the schema would refuse: the API server may call the webhook before it checks
@@ -129,7 +131,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::two_ttls, api::RuleId("two_ttls"), false},
     {Rule::ttl_changed, api::RuleId("ttl_changed"), false},
     {Rule::ttl_passed, api::RuleId("ttl_passed"), false},
-    {Rule::unlimited_restarts, api::RuleId("unlimited_restarts"), false},
+    {Rule::ttl_cut, api::RuleId("ttl_cut"), false},
     {Rule::replaced_failure_handling, api::RuleId("replaced_failure_handling"), false},
     {Rule::progress_unwatched, api::RuleId("progress_unwatched"), false},
 };

@@ -9,33 +9,20 @@ namespace {
 
 using api::Json;
 
-constexpr std::string_view disruption = "DisruptionTarget";
-
-bool names_disruptions(const Json& rule) {
-    const auto& conditions = rule["onPodConditions"].items();
-    return std::any_of(conditions.begin(), conditions.end(),
-                       [](const Json& each) { return each["type"].as_string() == disruption; });
-}
-
-// Returns the rule for preemption, eviction, and a node or device that goes: the program has not failed.
-Json rule_for_disruptions() {
-    return Json::object({{"action", "RestartTrainJobAndIgnoreMaxRestarts"},
-                         {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
-}
-
 // Returns whether a podFailurePolicy says no more than that Pods which are disrupted have not failed.
 bool ignores_disruptions_alone(const Json& policy) {
     const auto& rules = policy["rules"].items();
     return !rules.empty() && std::all_of(rules.begin(), rules.end(), [](const Json& rule) {
         const auto& conditions = rule["onPodConditions"].items();
-        return rule["action"] == "Ignore" && conditions.size() == 1 && names_disruptions(rule) &&
+        return rule["action"] == "Ignore" && conditions.size() == 1 &&
+               conditions.front()["type"] == "DisruptionTarget" &&
                (conditions.front()["status"].empty() || conditions.front()["status"] == "True");
     });
 }
 
 // Returns whether a member decides about failures. `podReplacementPolicy: Failed` decides nothing: Jobs with
-// a podFailurePolicy replace a Pod once it has failed, and no sooner. Nor do disruptions that are ignored: a
-// failure policy has a rule for them anyway.
+// a podFailurePolicy replace a Pod once it has failed, and no sooner. Nor do disruptions that are ignored:
+// they do not count under a failure policy either.
 bool decides(std::string_view member, const Json& value) {
     if (member == "podFailurePolicy" && ignores_disruptions_alone(value)) return false;
     return !value.is_null() && !(member == "podReplacementPolicy" && value == "Failed");
@@ -44,12 +31,6 @@ bool decides(std::string_view member, const Json& value) {
 }  // namespace
 
 const Json& failure_policy_of(const Json& runtime) { return runtime["spec"]["runPolicy"]["failurePolicy"]; }
-
-std::vector<Json> failure_rules_in_force(const Json& policy) {
-    std::vector<Json> rules(policy["rules"].items().begin(), policy["rules"].items().end());
-    if (std::none_of(rules.begin(), rules.end(), names_disruptions)) rules.push_back(rule_for_disruptions());
-    return rules;
-}
 
 bool has_container(const Json& pod_spec, std::string_view name) {
     for (const char* list : {"containers", "initContainers"})

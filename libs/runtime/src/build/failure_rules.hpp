@@ -13,9 +13,6 @@ namespace runtime {
 /// Returns the policy; null if the runtime has none.
 const api::Json& failure_policy_of(const api::Json& runtime);
 
-/// Returns the rules of the policy, and one for disruptions of Pods unless a rule is about them.
-std::vector<api::Json> failure_rules_in_force(const api::Json& policy);
-
 /// Returns whether a Pod has the container, as an init container or another one.
 bool has_container(const api::Json& pod_spec, std::string_view name);
 

@@ -50,10 +50,9 @@ void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings
     const api::Condition* ended = api::terminal_condition(review.job);
     if (own == review.old_job->ttl_seconds_after_finished || !ended) return;
     // The runtime's does not count on the manager of MultiKueue.
-    const auto of_runtime = api::is_managed_here(review.job) && review.job.run_policy
-                                ? review.job.run_policy->ttl_seconds_after_finished
-                                : std::nullopt;
-    const auto ttl = own ? own : of_runtime;
+    const api::RunPolicy of_runtime =
+        api::is_managed_here(review.job) && review.job.run_policy ? *review.job.run_policy : api::RunPolicy();
+    const auto ttl = api::cut_ttl(own ? own : of_runtime.ttl_seconds_after_finished, of_runtime);
     const auto age = review.now - ended->last_transition;
     if (!ttl || age < std::chrono::seconds(*ttl)) return;
     const std::string text =
@@ -63,8 +62,21 @@ void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings
                                          std::to_string(*ttl) + "s"));
 }
 
+// Before the job begins, the maximum of its live runtime counts, and then that of its status.
+void warn_of_cut_ttl(const ValidationContext& review, api::Warnings& warnings) {
+    if (review.is_denied || review.job.is_multikueue_copy || !api::is_managed_here(review.job)) return;
+    const auto own = review.job.ttl_seconds_after_finished;
+    if (!own || (!review.is_create() && own == review.old_job->ttl_seconds_after_finished)) return;
+    const api::RunPolicy policy =
+        review.job.run_policy ? *review.job.run_policy : api::run_policy_of(review.runtime);
+    if (const auto most = *api::cut_ttl(own, policy); most < *own)
+        warnings.push_back("spec.ttlSecondsAfterFinished: the TrainJob is deleted after " +
+                           std::to_string(most) + "s, the maximum of its runtime");
+}
+
 constexpr Warner warners[] = {
     {Rule::ttl_passed, warn_of_passed_ttl, RuleInput::job, AppliesTo::every_update},
+    {Rule::ttl_cut, warn_of_cut_ttl, RuleInput::job, AppliesTo::every_update},
 };
 
 }  // namespace

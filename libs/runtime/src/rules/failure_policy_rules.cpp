@@ -1,10 +1,10 @@
 #include "rules/runtime_rules.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "api/dns_label.hpp"
-#include "api/run_policy.hpp"
 #include "build/failure_rules.hpp"
 #include "rules/validation_context.hpp"
 #include "runtime/plugin.hpp"
@@ -18,8 +18,6 @@ using api::FieldErrorType;
 using api::Json;
 using KeyedErrors = std::vector<KeyedError>;
 
-// Limit of a Job's podFailurePolicy.
-constexpr std::size_t most_rules = 20;
 constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
 
 std::string rule_path(std::size_t index, const char* member) {
@@ -63,15 +61,10 @@ void check_codes(const Json& codes, std::size_t rule, const std::set<std::string
         add(errors, rule_path(rule, "onExitCodes.containerName"), container,
             "no job of the runtime has such a container");
     const auto& values = codes["values"].items();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto report = [&](const char* detail) {
-            add(errors, rule_path(rule, "onExitCodes.values"), values[i], detail);
-        };
-        if (codes["operator"].as_string() == "In" && values[i] == Json(0))
-            report("must not contain 0 with the operator In, since 0 is no failure");
-        if (i > 0 && values[i].int_or(0) <= values[i - 1].int_or(0))
-            return report("must be in ascending order, each of them once");
-    }
+    if (codes["operator"].as_string() == "In" &&
+        std::find(values.begin(), values.end(), Json(0)) != values.end())
+        add(errors, rule_path(rule, "onExitCodes.values"), 0,
+            "must not contain 0 with the operator In, since 0 is no failure");
 }
 
 void check_conditions(const Json& conditions, std::size_t rule, KeyedErrors& errors) {
@@ -83,18 +76,47 @@ void check_conditions(const Json& conditions, std::size_t rule, KeyedErrors& err
     }
 }
 
-void check_rules(const Json& runtime, const ActivePlugins& plugins, KeyedErrors& errors) {
+// A reason may name a resource, as OutOfexample.com/gpu does.
+bool is_reason(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("-_./:,").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+}
+
+void check_reasons(const Json& reasons, std::size_t rule, KeyedErrors& errors) {
+    for (std::size_t i = 0; i < reasons.items().size(); ++i)
+        if (!is_reason(reasons[i].as_string()))
+            add(errors, rule_path(rule, "onPodReasons") + "[" + std::to_string(i) + "]", reasons[i],
+                "must be a reason in full, such as OOMKilled or Evicted");
+}
+
+void check_exclusion(const Json& rule, std::size_t index, KeyedErrors& errors) {
+    if (rule["action"].as_string() == "FailTrainJob" && rule["excludeNode"].bool_or(false))
+        add(errors, rule_path(index, "excludeNode"), true,
+            "must not be true with the action FailTrainJob, after which no attempt follows");
+}
+
+void check_backoff(const Json& backoff, KeyedErrors& errors) {
+    constexpr std::int64_t usual = 10;  // also in the schema
+    const std::int64_t first = backoff["initialSeconds"].int_or(usual);
+    const auto longest = backoff["maxSeconds"].as_int();
+    if (longest && *longest < first)
+        add(errors, "spec.runPolicy.failurePolicy.backoff.maxSeconds", *longest,
+            "must be at least initialSeconds, " + std::to_string(first));
+}
+
+void check_policy(const Json& runtime, const ActivePlugins& plugins, KeyedErrors& errors) {
     const Json& policy = failure_policy_of(runtime);
     const auto& rules = policy["rules"].items();
-    if (failure_rules_in_force(policy).size() > most_rules)
-        add(errors, rules_path, rules.size(),
-            "must have at most " + std::to_string(most_rules - 1) +
-                " items without one for the condition DisruptionTarget, which is added");
     const auto containers = container_names(runtime, plugins);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         check_codes(rules[i]["onExitCodes"], i, containers, errors);
         check_conditions(rules[i]["onPodConditions"], i, errors);
+        check_reasons(rules[i]["onPodReasons"], i, errors);
+        check_exclusion(rules[i], i, errors);
     }
+    check_backoff(policy["backoff"], errors);
 }
 
 // Returns a warning about fields of the runtime's jobs that a failure policy overrules; empty if there are
@@ -113,29 +135,8 @@ std::string replaced_handling(const Json& runtime, std::string_view policy) {
            (tries_again && restarts ? "have" : "has") + " no effect beside " + std::string(policy);
 }
 
-bool has_unlimited_restarts(const Json& policy) {
-    const auto rules = failure_rules_in_force(policy);
-    return std::any_of(rules.begin(), rules.end(), [](const Json& rule) {
-        return rule["action"] == "RestartTrainJobAndIgnoreMaxRestarts";
-    });
-}
-
-bool has_deadline(const Json& runtime) {
-    const api::RunPolicy policy = api::run_policy_of(runtime);
-    return policy.active_deadline_seconds || policy.max_active_deadline_seconds;
-}
-
 void policy_has_an_effect(const ValidationContext& review, api::FieldErrors& errors) {
     errors.append(job_failure_policy_errors(review.runtime, review.job));
-}
-
-void warn_of_unlimited_restarts(const ValidationContext& review, api::Warnings& warnings) {
-    if (review.is_denied || review.job.active_deadline_seconds) return;
-    const Json& policy = failure_policy_of(review.runtime);
-    if ((policy.is_null() && review.job.spec["failurePolicy"].is_null()) || has_deadline(review.runtime) ||
-        !has_unlimited_restarts(policy))
-        return;
-    warnings.push_back("restarts after disruptions are unlimited: there is no deadline");
 }
 
 // Warns of the policy of a TrainJob only. The author of a policy in the runtime was warned when it was
@@ -153,7 +154,6 @@ constexpr Check checks[] = {
 };
 
 constexpr Warner warners[] = {
-    {Rule::unlimited_restarts, warn_of_unlimited_restarts, RuleInput::runtime, AppliesTo::creations},
     {Rule::replaced_failure_handling, warn_of_replaced_handling, RuleInput::runtime, AppliesTo::creations},
 };
 
@@ -166,17 +166,13 @@ KeyedErrors runtime_failure_policy_errors(const Json& runtime, const ActivePlugi
     KeyedErrors errors;
     if (failure_policy_of(runtime).is_null()) return errors;
     check_template(runtime["spec"]["template"]["spec"], errors);
-    check_rules(runtime, plugins, errors);
+    check_policy(runtime, plugins, errors);
     return errors;
 }
 
 std::vector<api::Warning> warnings_of_failure_policy(const Json& runtime) {
     std::vector<api::Warning> found;
-    const Json& policy = failure_policy_of(runtime);
-    if (policy.is_null()) return found;
-    if (!has_deadline(runtime) && has_unlimited_restarts(policy))
-        found.push_back({"restarts after disruptions are unlimited for TrainJobs without a deadline",
-                         Rule::unlimited_restarts});
+    if (failure_policy_of(runtime).is_null()) return found;
     if (std::string text = replaced_handling(runtime, "spec.runPolicy.failurePolicy"); !text.empty())
         found.push_back({std::move(text), Rule::replaced_failure_handling});
     return found;

@@ -102,6 +102,13 @@ void check_forbidden_fields(const Json& job_set_spec, const OnError& found) {
     }
 }
 
+constexpr std::string_view ttl = "ttlSecondsAfterFinished";
+
+// Returns where the time to live is that counts.
+std::string path_of_ttl(const Json& runtime) {
+    return (runtime["spec"]["runPolicy"][ttl].is_null() ? "spec." : "spec.runPolicy.") + std::string(ttl);
+}
+
 void check_deadlines(const Json& runtime, const OnError& found) {
     const api::RunPolicy policy = api::run_policy_of(runtime);
     const auto& usual = policy.active_deadline_seconds;
@@ -115,6 +122,22 @@ void check_deadlines(const Json& runtime, const OnError& found) {
              {},
              Rule::deadline_order},
             {}, "deadlines|" + std::to_string(*most));
+}
+
+// The schema compares those of `runPolicy` alone.
+void check_ttls(const Json& runtime, const OnError& found) {
+    const api::RunPolicy policy = api::run_policy_of(runtime);
+    const auto& usual = policy.ttl_seconds_after_finished;
+    const auto& most = policy.max_ttl_seconds_after_finished;
+    if (usual && most && *usual > *most)
+        add(found,
+            {FieldErrorType::invalid,
+             path_of_ttl(runtime),
+             *usual,
+             "must be at most maxTtlSecondsAfterFinished, " + std::to_string(*most),
+             {},
+             Rule::ttl_order},
+            {}, "ttls|" + std::to_string(*most));
 }
 
 void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, const OnError& found) {
@@ -132,6 +155,7 @@ std::size_t for_each_error(const Json& runtime, const Pipeline& pipeline, const 
     for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
     check_forbidden_fields(job_set_spec, found);
     check_deadlines(runtime, found);
+    check_ttls(runtime, found);
     check_failure_policy(runtime, plugins, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
     FieldErrors errors = validate_template(runtime, plugins);
@@ -177,8 +201,6 @@ std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pip
     return found;
 }
 
-constexpr std::string_view ttl = "ttlSecondsAfterFinished";
-
 // Returns both values of the TTL, which a runtime can have in two places, if they differ; else an empty text.
 std::string differing_ttls(const Json& runtime) {
     const Json& one = runtime["spec"]["runPolicy"][ttl];
@@ -190,7 +212,7 @@ std::string differing_ttls(const Json& runtime) {
 std::string warning_of_ttl(const Json& object, const Json& before) {
     const auto now = api::run_policy_of(object).ttl_seconds_after_finished;
     if (before.is_null() || !now || now == api::run_policy_of(before).ttl_seconds_after_finished) return {};
-    return (object["spec"]["runPolicy"][ttl].is_null() ? "spec." : "spec.runPolicy.") + std::string(ttl) +
+    return path_of_ttl(object) +
            " counts for TrainJobs that begin now; others keep the longer TTL of then and now";
 }
 

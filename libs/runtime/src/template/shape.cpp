@@ -51,11 +51,13 @@ constexpr Shape exit_codes = {{}, nullptr, true, 255};
 constexpr ShapeMember on_exit_codes_members[] = {{"values", exit_codes}};
 constexpr Shape on_exit_codes = {on_exit_codes_members};
 constexpr Shape pod_conditions = {{}, &object, false, 20};
-constexpr ShapeMember failure_rule_members[] = {{"onExitCodes", on_exit_codes},
-                                                {"onPodConditions", pod_conditions}};
+constexpr Shape pod_reasons = {{}, nullptr, true, 20};
+constexpr ShapeMember failure_rule_members[] = {
+    {"onExitCodes", on_exit_codes}, {"onPodConditions", pod_conditions}, {"onPodReasons", pod_reasons}};
 constexpr Shape failure_rule = {failure_rule_members};
 constexpr Shape failure_rules = {{}, &failure_rule, false, 20};
-constexpr ShapeMember failure_policy_members[] = {{"rules", failure_rules}};
+constexpr ShapeMember failure_policy_members[] = {
+    {"rules", failure_rules}, {"backoff", object}, {"excludedNodes", object}};
 constexpr Shape failure_policy = {failure_policy_members};
 constexpr ShapeMember run_policy_members[] = {{"failurePolicy", failure_policy}};
 constexpr Shape run_policy = {run_policy_members};

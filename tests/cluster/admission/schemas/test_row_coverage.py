@@ -121,7 +121,8 @@ def test_each_value_of_an_enum_is_taken_and_another_refused(schema, met, blamed)
 def test_each_rule_is_violated(schema, blamed):
     refusing = {path for path, _ in blamed}
     assert [path for path, _ in schema.of_ours(schemas.RULES) if (path or "<nil>") not in refusing
-            and path not in ("spec", "spec.runPolicy", "spec.mlPolicy.torch.elasticPolicy")] == []  # their rules report a member
+            and path not in ("spec", "spec.runPolicy", "spec.runPolicy.failurePolicy.backoff",
+                             "spec.mlPolicy.torch.elasticPolicy")] == []  # their rules report a member
 
 
 def test_each_field_that_stays_has_its_rule_and_is_changed_by_a_row(schema, kind, blamed):

@@ -19,9 +19,10 @@ POD = {"spec": {"containers": [{"name": "node", "image": "registry.example.com/b
 NODE = {"name": "node", "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
                                      "spec": {"template": POD}}}
 RUNTIME = {"mlPolicy": {"numNodes": 2, "torch": {"numProcPerNode": 4}}, "ttlSecondsAfterFinished": 3600,
-           "runPolicy": {"ttlSecondsAfterFinished": 3600, "activeDeadlineSeconds": 600, "maxActiveDeadlineSeconds": 7200,
-                         "failurePolicy": {"maxRestarts": 3, "rules": [{
-                             "action": "FailTrainJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": [42]}}]}},
+           "runPolicy": {"ttlSecondsAfterFinished": 3600, "maxTtlSecondsAfterFinished": 7200, "activeDeadlineSeconds": 600,
+                         "maxActiveDeadlineSeconds": 7200, "failurePolicy": {
+                             "maxRestarts": 3, "backoff": {"initialSeconds": 5}, "excludedNodes": {"max": 1}, "rules": [{
+                                 "action": "FailTrainJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": [42]}}]}},
            "template": {"spec": {"replicatedJobs": [NODE]}}}
 PATCH = {"manager": "example.com/devices", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {
     "metadata": {"labels": {"example.com/queue": "fast"}},
@@ -36,11 +37,13 @@ STATUS = {"conditions": [{"type": "Created", "status": "True", "reason": "JobsCr
                           "lastTransitionTime": "2026-01-02T03:04:05Z", "observedGeneration": 1}],
           "jobsStatus": [{"name": "node", "active": 2, "ready": 2, "failed": 0, "succeeded": 0, "suspended": 0}],
           "startTime": "2026-01-02T03:04:00Z", "runPolicy": {"activeDeadlineSeconds": 600, "ttlSecondsAfterFinished": 3600},
-          "restarts": 2, "restartsCountTowardsMax": 1}
+          "restarts": 2, "restartsCountTowardsMax": 1, "attemptStartTime": "2026-01-02T03:04:10Z", "consecutiveFailures": 1}
 # That a time with the original may cost, where an object is written.
 NEW = {"spec.ttlSecondsAfterFinished", "spec.failurePolicy.maxRestarts", "spec.trainer.resourceClaimsPerNode[0].resourceClaimTemplateName",
        "spec.runPolicy.ttlSecondsAfterFinished", "spec.runPolicy.failurePolicy.maxRestarts", "spec.runPolicy.maxActiveDeadlineSeconds",
-       "status.startTime", "status.runPolicy.ttlSecondsAfterFinished", "status.restarts", "status.restartsCountTowardsMax"}
+       "spec.runPolicy.maxTtlSecondsAfterFinished", "spec.runPolicy.failurePolicy.backoff.initialSeconds",
+       "spec.runPolicy.failurePolicy.excludedNodes.max", "status.startTime", "status.runPolicy.ttlSecondsAfterFinished", "status.restarts",
+       "status.restartsCountTowardsMax", "status.attemptStartTime", "status.consecutiveFailures"}
 PATHS = {"trainjobs": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs/",
          "trainingruntimes": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainingruntimes/",
          "clustertrainingruntimes": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/"}

@@ -133,14 +133,13 @@ def label_is_withdrawn(tale):
         "trainer.kubeflow.org/withdrawn" not in tale.rest.get("jobsets", "withdrawing")["metadata"]["annotations"])
 
 
-def claim_is_left(tale):
-    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
-    made = runtime(tale.name)
-    made["spec"]["template"]["spec"]["volumeClaimPolicies"] = [
-        {"retentionPolicy": {"whenDeleted": "Retain"}, "templates": [{"metadata": {"name": "data"}, "spec": spec}]}]
+def claim_is_made(tale):
+    claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
+    made = runtime(tale.name, runPolicy={"failurePolicy": {}})
+    made["spec"]["template"]["spec"]["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": claim}]}]
     tale.rest.create(made)
     tale.create_job("storing")
-    return lambda: tale.rest.get("jobsets", "storing")
+    return lambda: tale.rest.get("persistentvolumeclaims", "data-storing")
 
 
 def gpus_are_counted(tale):

@@ -55,9 +55,9 @@ LISTED = [
     ("reconciler", "get list watch patch", OURS, "trainingruntimes", LOOKED_AFTER, ""),
     ("reconciler", "get list watch patch", OURS, "clustertrainingruntimes", SHARED, ""),
     ("reconciler", "get list watch create patch delete", JOBSET, "jobsets", LOOKED_AFTER, ""),
-    ("reconciler", "list delete", "batch", "jobs", LOOKED_AFTER, ""),
+    ("reconciler", "get list delete", "batch", "jobs", LOOKED_AFTER, ""),
     ("reconciler", "list", "", "pods", LOOKED_AFTER, ""),
-    ("reconciler", "get", "", "persistentvolumeclaims", LOOKED_AFTER, ""),
+    ("reconciler", "get create", "", "persistentvolumeclaims", LOOKED_AFTER, ""),
     ("reconciler", "get", "", "services", LOOKED_AFTER, ""),
     ("reconciler", "get create update delete", "", "configmaps", LOOKED_AFTER, ""),
     ("reconciler", "get create", "", "secrets", LOOKED_AFTER, ""),
@@ -84,7 +84,7 @@ NEVER = [
     *[("progress", verb, "", "pods") for verb in ("list", "watch", "create", "update", "patch", "delete")],
     *[(account, "create", "", "serviceaccounts/token") for account in ACCOUNTS],
     *[(account, verb, OURS, "trainjobs") for account in ("webhook", "progress") for verb in ("create", "update", "patch", "delete")],
-    *[("reconciler", verb, "batch", "jobs") for verb in ("get", "watch", "create", "update", "patch", "deletecollection")],
+    *[("reconciler", verb, "batch", "jobs") for verb in ("watch", "create", "update", "patch", "deletecollection")],
     *[("reconciler", verb, OURS, "trainjobs") for verb in ("create", "update", "patch", "deletecollection")],
 ]
 

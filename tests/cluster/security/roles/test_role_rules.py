@@ -62,7 +62,7 @@ STORIES = [
     Story("reconciler", "jobsets", stories.job_is_seen),
     Story("reconciler", "jobs", stories.label_is_withdrawn),
     Story("reconciler", "pods", stories.job_fails),
-    Story("reconciler", "persistentvolumeclaims", stories.claim_is_left),
+    Story("reconciler", "persistentvolumeclaims", stories.claim_is_made),
     Story("reconciler", "services", stories.service_is_in_the_way),
     Story("reconciler", "configmaps", stories.job_is_seen),
     Story("reconciler", "secrets", stories.keys_of_mpi),

@@ -1,4 +1,4 @@
-// The failure policies of runtimes and TrainJobs, as JobSet and Jobs understand them.
+// Builds of attempts: what the JobSet gets while a failure policy is in force.
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
 
@@ -7,69 +7,99 @@ using api::Json;
 namespace {
 
 constexpr const char* policy_path = "spec.runPolicy.failurePolicy";
+constexpr const char* attempt_annotation = "trainer.kubeflow.org/attempt";
+constexpr const char* before_annotation = "trainer.kubeflow.org/restarts-before";
+constexpr const char* nodes_annotation = "trainer.kubeflow.org/excluded-nodes";
+constexpr const char* claims_path = "spec.template.spec.volumeClaimPolicies";
+constexpr const char* node_path = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
 
-Json built(const Json& job, const Json& runtime, api::Restarts before = {}) {
+struct Built {
+    std::vector<Json> others = {};
+    Json job_set = {};
+};
+
+Built build(const Json& job, const Json& runtime, api::Restarts before = {},
+            std::vector<std::string> nodes = {}) {
     const api::TrainJob parsed = api::parse_train_job(job);
-    const auto objects = runtime::build({.job = parsed, .runtime = runtime, .restarts_before = before});
-    REQUIRE(objects);
-    return objects->objects.back().object;
+    const auto objects = runtime::build(
+        {.job = parsed, .runtime = runtime, .restarts_before = before, .excluded_nodes = std::move(nodes)});
+    if (!objects) FAIL(objects.error());
+    Built built;
+    for (const runtime::BuiltObject& each : objects->objects) built.others.push_back(each.object);
+    built.job_set = built.others.back();
+    built.others.pop_back();
+    return built;
+}
+
+Json built(const Json& job, const Json& runtime, api::Restarts before = {},
+           std::vector<std::string> nodes = {}) {
+    return build(job, runtime, before, std::move(nodes)).job_set;
 }
 
 Json with_policy(const char* policy) { return changed(plain_runtime(), {{policy_path, policy}}); }
 
-// "name action jobs pattern" of each rule of the JobSet.
-std::string rules_text(const Json& job_set) {
-    std::string text;
-    for (const Json& rule : job_set["spec"]["failurePolicy"]["rules"].items()) {
-        CHECK(rule["onJobFailureReasons"] == tree("[PodFailurePolicy]"));
-        text += std::string(rule["name"].as_string()) + " " + std::string(rule["action"].as_string());
-        for (const Json& job : rule["targetReplicatedJobs"].items())
-            text += " " + std::string(job.as_string());
-        for (const Json& pattern : rule["onJobFailureMessagePatterns"].items())
-            text += " /" + std::string(pattern.as_string()) + "/";
-        text += "\n";
-    }
-    return text;
-}
-
 const Json& job_of(const Json& job_set, std::size_t index = 0) {
     return job_set["spec"]["replicatedJobs"][index]["template"]["spec"];
 }
+const Json& pod_of(const Json& job_set, std::size_t index = 0) {
+    return job_of(job_set, index)["template"]["spec"];
+}
+const Json& annotations_of(const Json& job_set) { return job_set["metadata"]["annotations"]; }
 
 const char* const of_disruptions =
-    "{action: FailJob, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}";
+    "{rules: [{action: FailJob, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}]}";
+const char* const of_attempts =
+    "{maxRestarts: 0, rules: [{name: Disruption, action: FailJobSet, onJobFailureReasons: "
+    "[PodFailurePolicy]}]}";
+
+// Beside other requirements of the Pod template's affinity.
+Json terms_of(const Json& job_set, std::size_t index = 0) {
+    return pod_of(job_set, index)["affinity"]["nodeAffinity"]
+                                 ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+}
 
 }  // namespace
 
 TEST_CASE("without a failure policy the template decides", "[failure]") {
     const Json runtime =
         changed(plain_runtime(), {{"spec.template.spec.failurePolicy", "{maxRestarts: 3}"},
-                                  {"spec.template.spec.replicatedJobs[0].template.spec.backoffLimit", "7"}});
-    const Json job_set = built(train_job(), runtime);
+                                  {"spec.template.spec.replicatedJobs[0].template.spec.backoffLimit", "7"},
+                                  {claims_path, "[{templates: [{metadata: {name: data}}]}]"}});
+    const Built made = build(train_job(), runtime, {}, {"gpu-1"});
+    const Json& job_set = made.job_set;
     CHECK(job_set["spec"]["failurePolicy"] == tree("{maxRestarts: 3}"));
     CHECK(job_of(job_set)["backoffLimit"] == Json(7));
     CHECK(job_of(job_set)["podFailurePolicy"].is_null());
-    CHECK(job_of(job_set)["template"]["spec"]["restartPolicy"].is_null());
+    CHECK(pod_of(job_set)["restartPolicy"].is_null());
+    CHECK(pod_of(job_set)["affinity"].is_null());
+    CHECK(job_set["spec"]["volumeClaimPolicies"] == tree("[{templates: [{metadata: {name: data}}]}]"));
+    CHECK(made.others.empty());
+    CHECK_FALSE(annotations_of(job_set).contains(attempt_annotation));
+    CHECK_FALSE(annotations_of(job_set).contains(nodes_annotation));
 }
 
-TEST_CASE("a policy of either restarts as often as the TrainJob says, or else the runtime", "[failure]") {
+TEST_CASE("a policy of either makes the JobSet an attempt, which JobSet does not restart", "[failure]") {
     struct Case {
         const char* runtime;
         const char* job;
-        int restarts;
     };
-    const Case cases[] = {{"{}", "-", 0},
-                          {"{maxRestarts: 2}", "-", 2},
-                          {"{maxRestarts: 2}", "{maxRestarts: 5}", 5},
-                          {"{maxRestarts: 2}", "{maxRestarts: 0}", 0},
-                          {"-", "{maxRestarts: 4}", 4}};
+    const Case cases[] = {{"{}", "-"},
+                          {"{maxRestarts: 2}", "-"},
+                          {"{maxRestarts: 2}", "{maxRestarts: 5}"},
+                          {"-", "{maxRestarts: 4}"},
+                          {"-", "{}"},
+                          {"{rules: [{action: FailTrainJob, onExitCodes: {containerName: node, operator: In, "
+                           "values: [3]}}, {action: RestartTrainJob, excludeNode: true, onPodReasons: "
+                           "[OOMKilled]}], backoff: {initialSeconds: 0}, excludedNodes: {max: 1}}",
+                           "-"}};
     for (const Case& c : cases) DYNAMIC_SECTION(c.runtime << " " << c.job) {
             const Json job_set =
                 built(changed(train_job(), {{"spec.failurePolicy", c.job}}), with_policy(c.runtime));
-            CHECK(job_set["spec"]["failurePolicy"]["maxRestarts"] == Json(c.restarts));
-            CHECK(rules_text(job_set) ==
-                  "TrainJobFailurePolicyRule0 RestartJobSetAndIgnoreMaxRestarts node "
-                  "/matching FailJob rule at index 0$/\n");
+            CHECK(job_set["spec"]["failurePolicy"] == tree(of_attempts));
+            CHECK(job_of(job_set)["podFailurePolicy"] == tree(of_disruptions));
+            CHECK(job_of(job_set)["backoffLimit"] == Json(0));
+            CHECK(pod_of(job_set)["restartPolicy"] == Json("Never"));
+            CHECK(annotations_of(job_set) == Json::object({{attempt_annotation, "0"}}));
         }
 }
 
@@ -81,106 +111,191 @@ TEST_CASE("a Pod that fails ends its Job, whatever the template says", "[failure
          {"spec.template.spec.replicatedJobs[0].template.spec.maxFailedIndexes", "2"},
          {"spec.template.spec.replicatedJobs[0].template.spec.podReplacementPolicy", "TerminatingOrFailed"},
          {"spec.template.spec.replicatedJobs[0].template.spec.template.spec.restartPolicy", "OnFailure"},
+         {"spec.template.spec.replicatedJobs[1]",
+          "{name: side, template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}"},
          {"spec.template.spec.failurePolicy", "{maxRestarts: 9, restartStrategy: BlockingRecreate}"}});
     const Json job_set = built(train_job(), runtime);
-    const Json& job = job_of(job_set);
-    CHECK(job["backoffLimit"] == Json(0));
-    CHECK(job["template"]["spec"]["restartPolicy"] == Json("Never"));
-    CHECK(job["podFailurePolicy"]["rules"][std::size_t(0)] == tree(of_disruptions));
-    for (const char* member : {"backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"})
-        CHECK_FALSE(job.contains(member));
-    CHECK(job_set["spec"]["failurePolicy"]["maxRestarts"] == Json(0));
-    CHECK_FALSE(job_set["spec"]["failurePolicy"].contains("restartStrategy"));
+    for (std::size_t index : {0, 1}) {
+        const Json& job = job_of(job_set, index);
+        CHECK(job["backoffLimit"] == Json(0));
+        CHECK(job["template"]["spec"]["restartPolicy"] == Json("Never"));
+        CHECK(job["podFailurePolicy"] == tree(of_disruptions));
+        for (const char* member : {"backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"})
+            CHECK_FALSE(job.contains(member));
+    }
+    CHECK(job_set["spec"]["failurePolicy"] == tree(of_attempts));
 }
 
-TEST_CASE("each rule of the runtime is a rule of its Jobs and of the JobSet", "[failure]") {
-    const Json job_set = built(
-        train_job(),
-        with_policy(
-            "{maxRestarts: 3, rules: ["
-            "{action: FailTrainJob, onExitCodes: {containerName: node, operator: In, values: [3, 1, 3, 2]}},"
-            "{action: RestartTrainJob, onPodConditions: [{type: Slow, status: 'False'}, {type: Hot}]},"
-            "{action: RestartTrainJobAndIgnoreMaxRestarts, onExitCodes: {operator: NotIn, values: [0]}}]}"));
-    CHECK(job_of(job_set)["podFailurePolicy"]["rules"] ==
-          tree("[{action: FailJob, onExitCodes: {containerName: node, operator: In, values: [1, 2, 3]}},"
-               "{action: FailJob, onPodConditions: [{type: Slow, status: 'False'}, {type: Hot, status: "
-               "'True'}]},"
-               "{action: FailJob, onExitCodes: {operator: NotIn, values: [0]}}," +
-               std::string(of_disruptions) + "]"));
-    CHECK(rules_text(job_set) ==
-          "TrainJobFailurePolicyRule0 FailJobSet node /matching FailJob rule at index 0$/\n"
-          "TrainJobFailurePolicyRule1 RestartJobSet node /matching FailJob rule at index 1$/\n"
-          "TrainJobFailurePolicyRule2 RestartJobSetAndIgnoreMaxRestarts node /matching FailJob rule at index "
-          "2$/\n"
-          "TrainJobFailurePolicyRule3 RestartJobSetAndIgnoreMaxRestarts node /matching FailJob rule at index "
-          "3$/\n");
-}
-
-TEST_CASE("a rule that names disruptions replaces the one that is added", "[failure]") {
-    const Json job_set =
-        built(train_job(),
-              with_policy("{rules: [{action: FailTrainJob, onPodConditions: [{type: DisruptionTarget}]}]}"));
-    CHECK(rules_text(job_set) ==
-          "TrainJobFailurePolicyRule0 FailJobSet node /matching FailJob rule at index 0$/\n");
-}
-
-TEST_CASE("a rule for a container is for the jobs that have it, at any place among their containers",
-          "[failure]") {
-    const Json runtime = changed(
-        with_policy(
-            "{rules: [{action: FailTrainJob, onExitCodes: {containerName: setup, operator: In, values: [9]}},"
-            "{action: FailTrainJob, onExitCodes: {operator: In, values: [2]}}]}"),
-        {{"spec.template.spec.replicatedJobs[1]",
-          "{name: side, template: {spec: {template: {spec: {containers: [{name: a, image: i}], "
-          "initContainers: [{name: setup, image: i}]}}}}}"}});
-    const Json job_set = built(train_job(), runtime);
-    CHECK(job_of(job_set, 0)["podFailurePolicy"]["rules"].items().size() == 2);
-    CHECK(job_of(job_set, 1)["podFailurePolicy"]["rules"].items().size() == 3);
-    CHECK(rules_text(job_set) ==
-          "TrainJobFailurePolicyRule0 FailJobSet side /matching FailJob rule at index 0$/\n"
-          "TrainJobFailurePolicyRule1_0 FailJobSet node /matching FailJob rule at index 0$/\n"
-          "TrainJobFailurePolicyRule1_1 FailJobSet side /matching FailJob rule at index 1$/\n"
-          "TrainJobFailurePolicyRule2_1 RestartJobSetAndIgnoreMaxRestarts node /matching FailJob rule at "
-          "index 1$/\n"
-          "TrainJobFailurePolicyRule2_2 RestartJobSetAndIgnoreMaxRestarts side /matching FailJob rule at "
-          "index 2$/\n");
-}
-
-TEST_CASE("a rule for a container that no Pod has is no rule, and a warning", "[failure]") {
-    const Json runtime = with_policy(
-        "{rules: [{action: FailTrainJob, onExitCodes: {containerName: gone, operator: In, values: [9]}}]}");
-    const api::TrainJob job = api::parse_train_job(train_job());
-    const auto objects = runtime::build({.job = job, .runtime = runtime});
-    REQUIRE(objects);
-    CHECK(objects->warnings ==
-          std::vector<runtime::BuildWarning>{
-              {"FailureRuleUnused",
-               "rule 0 of the runtime's failure policy has no effect: no Pod has a container \"gone\""}});
-    CHECK(rules_text(objects->objects.back().object) ==
-          "TrainJobFailurePolicyRule1 RestartJobSetAndIgnoreMaxRestarts node /matching FailJob rule at index "
-          "0$/\n");
-}
-
-TEST_CASE("a new JobSet has what is left of the restarts, and says what was before it", "[failure]") {
-    const char* const annotation = "trainer.kubeflow.org/restarts-before";
+TEST_CASE("a JobSet says which attempt it is, and what was before it", "[failure]") {
     const Json runtime = with_policy("{maxRestarts: 3}");
-    Json job_set = built(train_job(), runtime, {.all = 5, .counted = 2});
-    CHECK(job_set["spec"]["failurePolicy"]["maxRestarts"] == Json(1));
-    CHECK(job_set["metadata"]["annotations"][annotation] == Json("5,2"));
-    CHECK(built(train_job(), runtime, {.all = 9, .counted = 7})["spec"]["failurePolicy"]["maxRestarts"] ==
-          Json(0));
-    CHECK(built(train_job(), plain_runtime(), {.all = 1})["metadata"]["annotations"][annotation] ==
-          Json("1,0"));
-    CHECK_FALSE(built(train_job(), runtime)["metadata"]["annotations"].contains(annotation));
+    CHECK(annotations_of(built(train_job(), runtime, {.all = 5, .counted = 2})) ==
+          Json::object({{attempt_annotation, "5"}, {before_annotation, "5,2"}}));
+    CHECK(annotations_of(built(train_job(), runtime, {.all = 9, .counted = 7}, {"b", "a.example"})) ==
+          Json::object(
+              {{attempt_annotation, "9"}, {before_annotation, "9,7"}, {nodes_annotation, "b,a.example"}}));
+    CHECK(annotations_of(built(train_job(), plain_runtime(), {.all = 1})) ==
+          Json::object({{before_annotation, "1,0"}}));
+    CHECK_FALSE(annotations_of(built(train_job(), plain_runtime())).contains(before_annotation));
+}
 
-    const Json forged = changed(runtime, {{"spec.template.metadata.annotations",
-                                           "{trainer.kubeflow.org/restarts-before: '0,-7', a: b}"}});
-    CHECK(built(train_job(), forged)["metadata"]["annotations"] == tree("{a: b}"));
+TEST_CASE("annotations of the template say nothing about attempts", "[failure]") {
+    const char* const forged =
+        "{trainer.kubeflow.org/restarts-before: '0,-7', trainer.kubeflow.org/attempt: '7', "
+        "trainer.kubeflow.org/excluded-nodes: gpu-1, a: b}";
+    const std::vector<Change> change = {{"spec.template.metadata.annotations", forged}};
+    CHECK(annotations_of(built(train_job(), changed(plain_runtime(), change))) == tree("{a: b}"));
+    CHECK(annotations_of(built(train_job(), changed(with_policy("{}"), change))) ==
+          tree("{a: b, trainer.kubeflow.org/attempt: '0'}"));
+}
+
+TEST_CASE("excluded nodes are left out in each term of the nodes' affinity", "[failure]") {
+    struct Case {
+        const char* name;
+        const char* affinity;
+        const char* want;
+    };
+    const char* const both =
+        "{key: metadata.name, operator: NotIn, values: [gpu-1]}, {key: metadata.name, operator: NotIn, "
+        "values: [gpu-2]}";
+    const std::string fields = "matchFields: [" + std::string(both) + "]";
+    const std::string one = "[{" + fields + "}]";
+    const std::string two = "[{matchExpressions: [{key: zone, operator: In, values: [a]}], " + fields +
+                            "}, {matchFields: [{key: metadata.name, operator: In, values: [x]}, " + both +
+                            "]}]";
+    const Case cases[] = {
+        {"no affinity", "-", one.c_str()},
+        {"an affinity of Pods", "{podAffinity: {a: 1}}", one.c_str()},
+        {"preferred terms", "{nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}",
+         one.c_str()},
+        {"no term",
+         "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}",
+         one.c_str()},
+        {"two terms",
+         "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ["
+         "{matchExpressions: [{key: zone, operator: In, values: [a]}]},"
+         "{matchFields: [{key: metadata.name, operator: In, values: [x]}]}]}}}",
+         two.c_str()},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            const Json runtime =
+                changed(with_policy("{}"), {{(std::string(node_path) + ".affinity").c_str(), c.affinity}});
+            const Json job_set = built(train_job(), runtime, {}, {"gpu-1", "gpu-2"});
+            CHECK(terms_of(job_set) == tree(c.want));
+            if (c.affinity[0] == '{') {
+                Json rest = pod_of(job_set)["affinity"];
+                rest["nodeAffinity"].erase("requiredDuringSchedulingIgnoredDuringExecution");
+                if (rest["nodeAffinity"].empty()) rest.erase("nodeAffinity");
+                Json before = tree(c.affinity);
+                if (Json* of_nodes = before.find("nodeAffinity")) {
+                    of_nodes->erase("requiredDuringSchedulingIgnoredDuringExecution");
+                    if (of_nodes->empty()) before.erase("nodeAffinity");
+                }
+                CHECK(rest == before);
+            }
+            CHECK(pod_of(built(train_job(), runtime))["affinity"] ==
+                  (c.affinity[0] == '{' ? tree(c.affinity) : Json()));
+        }
+}
+
+TEST_CASE("Pods that do not train may run on any node", "[failure]") {
+    const Json runtime =
+        changed(with_policy("{}"),
+                {{"spec.template.spec.replicatedJobs[1]",
+                  "{name: dataset-initializer, template: {metadata: {labels: "
+                  "{trainer.kubeflow.org/trainjob-ancestor-step: "
+                  "dataset-initializer}}, spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}"}});
+    for (const char* ml_policy : {"-", "{numNodes: 2}", "{numNodes: 2, torch: {}}"}) {
+        INFO(ml_policy);
+        const Json job_set =
+            built(train_job(), changed(runtime, {{"spec.mlPolicy", ml_policy}}), {}, {"gpu-1"});
+        CHECK(terms_of(job_set, 0).items().size() == 1);
+        CHECK(pod_of(job_set, 1)["affinity"].is_null());
+    }
+}
+
+namespace {
+
+Json with_claims(const char* policies) {
+    return changed(
+        with_policy("{}"),
+        {{claims_path, policies},
+         {"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].volumeMounts",
+          "[{name: data, mountPath: /data}, {name: kept, mountPath: /kept}]"},
+         {"spec.template.spec.replicatedJobs[1]",
+          "{name: side, template: {spec: {template: {spec: {volumes: [{name: v, emptyDir: {}}], "
+          "initContainers: "
+          "[{name: i, image: i, volumeMounts: [{name: data, mountPath: /d}]}], containers: [{name: a, image: "
+          "i}]}}}}}"},
+         {"spec.template.spec.replicatedJobs[2]",
+          "{name: other, template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}"}});
+}
+
+const char* const data_volume = "{name: data, persistentVolumeClaim: {claimName: data-job}}";
+const char* const data_template =
+    "{metadata: {name: data, labels: {l: '1'}, annotations: {a: '2'}}, spec: {accessModes: [ReadWriteMany], "
+    "resources: {requests: {storage: 1Gi}}}}";
+const char* const kept_policy =
+    "{retentionPolicy: {whenDeleted: Retain}, templates: [{metadata: {name: kept}, spec: {resources: "
+    "{requests: {storage: 2Gi}}}}]}";
+
+}  // namespace
+
+TEST_CASE("claims that would go with an attempt belong to the TrainJob", "[failure]") {
+    for (const char* retention : {"", "retentionPolicy: {whenDeleted: Delete}, ", "retentionPolicy: {}, "}) {
+        const std::string of_data = "{" + std::string(retention) + "templates: [" + data_template + "]}";
+        const std::string policies = "[" + of_data + ", " + kept_policy + "]";
+        INFO(policies);
+        const Built made = build(train_job(), with_claims(policies.c_str()));
+        REQUIRE(made.others.size() == 1);
+        CHECK(made.others[0] ==
+              tree("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data-job, namespace: ns, "
+                   "labels: {l: '1', jobset.sigs.k8s.io/jobset-name: job}, annotations: {a: '2'}, "
+                   "ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: job, "
+                   "uid: job-uid, controller: true, blockOwnerDeletion: true}]}, spec: {accessModes: "
+                   "[ReadWriteMany], resources: {requests: {storage: 1Gi}}}}"));
+        CHECK(made.job_set["spec"]["volumeClaimPolicies"] == tree("[" + std::string(kept_policy) + "]"));
+        // Where a container of the Pod mounts it, or an init container; what is there stays.
+        CHECK(pod_of(made.job_set, 0)["volumes"] == tree("[" + std::string(data_volume) + "]"));
+        CHECK(pod_of(made.job_set, 1)["volumes"] ==
+              tree("[{name: v, emptyDir: {}}, " + std::string(data_volume) + "]"));
+        CHECK(pod_of(made.job_set, 2)["volumes"].is_null());
+    }
+}
+
+TEST_CASE("claims that are retained stay JobSet's", "[failure]") {
+    const std::string policies = "[" + std::string(kept_policy) + "]";
+    const Built made = build(train_job(), with_claims(policies.c_str()));
+    CHECK(made.others.empty());
+    CHECK(made.job_set["spec"]["volumeClaimPolicies"] == tree(policies));
+    CHECK(pod_of(made.job_set)["volumes"].is_null());
+}
+
+TEST_CASE("without claims that are left, the JobSet has no policy for them", "[failure]") {
+    const std::string policies = "[{templates: [" + std::string(data_template) + "]}]";
+    CHECK_FALSE(built(train_job(), with_claims(policies.c_str()))["spec"].contains("volumeClaimPolicies"));
+}
+
+TEST_CASE("the claims are looked at before they are made, and only under a policy", "[failure]") {
+    const auto names = [](const Json& runtime) {
+        const api::TrainJob job = api::parse_train_job(train_job());
+        std::string text;
+        for (const runtime::Need& need : runtime::needs(job, runtime).objects)
+            if (need.resource == api::resources::volume_claims)
+                text += to_string(need.key) + (need.apply == runtime::ApplyPolicy::once ? " once " : " ");
+        return text;
+    };
+    const std::string policies =
+        "[{templates: [" + std::string(data_template) + ", {metadata: {name: b}}]}, " + kept_policy + "]";
+    const Json runtime = with_claims(policies.c_str());
+    CHECK(names(runtime) == "ns/data-job once ns/b-job once ");
+    CHECK(names(changed(runtime, {{policy_path, "-"}})).empty());
 }
 
 TEST_CASE("a stored failure policy of another shape is an error, and not built", "[failure]") {
-    for (const char* policy : {"[]", "{rules: {}}", "{rules: [a]}", "{rules: [{onExitCodes: []}]}",
-                               "{rules: [{onExitCodes: {values: 3}}]}", "{rules: [{onPodConditions: {}}]}"}) {
+    for (const char* policy :
+         {"[]", "{rules: {}}", "{rules: [a]}", "{rules: [{onExitCodes: []}]}",
+          "{rules: [{onExitCodes: {values: 3}}]}", "{rules: [{onPodConditions: {}}]}",
+          "{rules: [{onPodReasons: OOMKilled}]}", "{backoff: []}", "{excludedNodes: 3}"}) {
         INFO(policy);
         const auto job_set = build_job_set(train_job(), with_policy(policy));
         REQUIRE_FALSE(job_set);
@@ -199,34 +314,4 @@ TEST_CASE("a TrainJob's failure policy is an error where the template of its run
           std::string::npos);
     CHECK(build_job_set(train_job(), of_job_set));
     CHECK(build_job_set(job, plain_runtime()));
-}
-
-TEST_CASE("rules that would fill all jobs with more than 20,000 values are denied, and not built",
-          "[failure]") {
-    std::string codes = "1";
-    for (int code = 2; code <= 255; ++code) codes += "," + std::to_string(code);
-    const std::string rule = "{action: FailTrainJob, onExitCodes: {operator: In, values: [" + codes + "]}}";
-    std::string rules = rule;
-    for (int i = 1; i < 19; ++i) rules += ", " + rule;
-    Json runtime = with_policy(("{rules: [" + rules + "]}").c_str());
-    const auto errors = [&] {
-        return runtime::validate_runtime(runtime, Json(), runtime::default_pipeline(), runtime::Gates::all())
-            .errors;
-    };
-    Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
-    const auto add_job = [&] {
-        jobs.push_back(tree("{template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}"));
-        jobs.items().back()["name"] = "j" + std::to_string(jobs.items().size());
-    };
-    while (jobs.items().size() < 3) add_job();
-    CHECK(errors().empty());
-    CHECK(build_job_set(train_job(), runtime));
-    add_job();
-    REQUIRE(errors().size() == 1);
-    CHECK(errors()[0].field == "spec.runPolicy.failurePolicy.rules");
-    CHECK(errors()[0].detail ==
-          "must have at most 20000 values in all jobs together, and have 20104: each job gets all rules");
-    const auto job_set = build_job_set(train_job(), runtime);
-    REQUIRE_FALSE(job_set);
-    CHECK(job_set.error().field == "spec.runtimeRef");
 }

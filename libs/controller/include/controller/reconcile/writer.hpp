@@ -12,8 +12,9 @@ namespace controller {
 /// resourceVersion) or is a create, so a repeated or delayed write changes nothing.
 class Writer {
 public:
-    Writer(kube::ApiServer& server, const View& view, BuildContext build_context, WrittenVersions& written)
-        : server_(server), view_(view), build_context_(build_context), written_(written) {}
+    Writer(kube::ApiServer& server, const View& view, BuildContext build_context, WrittenVersions& written,
+           api::Time now)
+        : server_(server), view_(view), build_context_(build_context), written_(written), now_(now) {}
 
     /// References in the arguments must live until the coroutine ends.
     kube::Task<lifecycle::Outcome> act(const lifecycle::Decision& decision);
@@ -26,6 +27,7 @@ private:
     kube::Task<lifecycle::Outcome> carry_out(const lifecycle::Decision& decision);
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
     kube::Task<lifecycle::Outcome> expire();
+    kube::Task<lifecycle::Outcome> retire();
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> run_in_steps(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> write(lifecycle::Run step);
@@ -44,6 +46,7 @@ private:
     const View& view_;
     BuildContext build_context_;
     WrittenVersions& written_;
+    const api::Time now_;
     bool wants_live_view_ = false;
 };
 

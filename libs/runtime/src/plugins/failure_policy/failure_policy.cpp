@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "api/json.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
+#include "plugins/failure_policy/claims.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -12,172 +13,119 @@ namespace {
 
 using api::Json;
 
-// The maximum number of values of the rules in all jobs together. Each job gets all rules, so a runtime of 30
-// KB could become a JobSet of many megabytes. The cost of a reconcile, which bounds how many run side by
-// side, counts the runtime alone.
-constexpr std::size_t most_values = 20'000;
-constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
-
-// Returns whether a Job can have the rule: it is refused if a rule names a container that its Pods do not
-// have.
-bool concerns(const Json& rule, const Json& pod_spec) {
-    const std::string_view container = rule["onExitCodes"]["containerName"].as_string();
-    return container.empty() || has_container(pod_spec, container);
-}
-
-// Returns exit codes as a Job must have them: sorted, each of them once.
-Json sorted_codes(const Json& values) {
-    std::vector<std::int64_t> codes;
-    for (const Json& value : values.items()) codes.push_back(value.int_or(0));
-    std::sort(codes.begin(), codes.end());
-    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-    Json list = Json::array();
-    for (const std::int64_t code : codes) list.push_back(code);
-    return list;
-}
-
-Json pod_rule(const Json& rule) {
-    Json made = Json::object({{"action", "FailJob"}});
-    if (const Json& wanted = rule["onExitCodes"]; !wanted.is_null()) {
-        Json& codes = made["onExitCodes"];
-        if (!wanted["containerName"].empty()) codes["containerName"] = wanted["containerName"];
-        codes["operator"] = wanted["operator"];
-        codes["values"] = sorted_codes(wanted["values"]);
-        return made;
-    }
-    Json& conditions = made["onPodConditions"] = Json::array();
-    for (const Json& wanted : rule["onPodConditions"].items())
-        conditions.push_back(
-            Json::object({{"type", wanted["type"]},
-                          {"status", wanted["status"].empty() ? Json("True") : wanted["status"]}}));
-    return made;
-}
-
-// Returns the JobSet's name of an action: "FailJobSet" for "FailTrainJob".
-std::string action_of_job_set(std::string_view action) {
-    constexpr std::string_view from = "TrainJob";
-    std::string text(action);
-    if (const auto at = text.find(from); at != text.npos) text.replace(at, from.size(), "JobSet");
-    return text;
-}
-
-// The names of the jobs that have a rule, by the rule's position in their podFailurePolicy.
-using Places = std::map<std::size_t, Json>;
-
-// Makes each Job fail with its first Pod that fails, so that the JobSet decides what happens. Returns the
-// places of each rule.
-std::vector<Places> fail_at_once(Json& job_set_spec, const std::vector<Json>& rules) {
-    std::vector<Places> places(rules.size());
-    Json* jobs = job_set_spec.find("replicatedJobs");
-    if (!jobs) return places;
-    for (Json& job : jobs->items()) {
-        Json pod_rules = Json::array();
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            if (!concerns(rules[i], pod_spec_of(job))) continue;
-            Json& targets = places[i][pod_rules.items().size()];
-            if (targets.is_null()) targets = Json::array();
-            targets.push_back(std::as_const(job)["name"]);
-            pod_rules.push_back(pod_rule(rules[i]));
-        }
-        Json& spec = job["template"]["spec"];
-        spec["backoffLimit"] = 0;
-        spec["podFailurePolicy"] = Json::object({{"rules", std::move(pod_rules)}});
-        // These fields would let a Job go on after a failure, or be refused beside a podFailurePolicy.
-        for (const char* member : {"backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"})
-            spec.erase(member);
-        spec["template"]["spec"]["restartPolicy"] = "Never";
-    }
-    return places;
-}
-
-// Returns the JobSet's rules. Each recognizes a failed Job by the position of its podFailurePolicy's rule,
-// with which the Job controller ends the message of such a failure.
-Json job_set_rules(const std::vector<Json>& rules, const std::vector<Places>& places) {
-    Json made = Json::array();
-    for (std::size_t i = 0; i < rules.size(); ++i)
-        for (const auto& [position, jobs] : places[i]) {
-            std::string name = "TrainJobFailurePolicyRule" + std::to_string(i);
-            if (places[i].size() > 1) name += "_" + std::to_string(position);
-            made.push_back(Json::object(
-                {{"name", std::move(name)},
-                 {"action", action_of_job_set(rules[i]["action"].as_string())},
-                 {"onJobFailureReasons", Json::array({"PodFailurePolicy"})},
-                 {"onJobFailureMessagePatterns",
-                  Json::array({"matching FailJob rule at index " + std::to_string(position) + "$"})},
-                 {"targetReplicatedJobs", jobs}}));
-        }
-    return made;
-}
-
-std::size_t values_in_all_jobs(const std::vector<Json>& rules, const Json& job_set_spec) {
-    std::size_t values = 0;
-    for (const Json& rule : rules) values += count_tree_values(pod_rule(rule));
-    return values * job_set_spec["replicatedJobs"].items().size();
-}
-
-std::string too_many_text(std::size_t values) {
-    return "must have at most " + std::to_string(most_values) + " values in all jobs together, and have " +
-           std::to_string(values) + ": each job gets all rules";
-}
-
-std::int64_t max_restarts(const Json& of_job, const Json& of_runtime) {
-    const auto own = of_job["maxRestarts"].as_int();
-    return own ? *own : of_runtime["maxRestarts"].int_or(0);
+bool is_in_force(const Json& runtime, const Json& train_job_spec) {
+    return !failure_policy_of(runtime).is_null() || !train_job_spec["failurePolicy"].is_null();
 }
 
 // Notes the restarts of the TrainJob's former JobSets. Replaces an annotation of the template, which would
-// refill or empty the budget.
+// refill or empty the budget, or make a JobSet an attempt.
 void note_restarts_before(const Inputs& inputs, Info& info) {
+    for (const std::string_view name :
+         {api::restarts_before_annotation, api::attempt_annotation, api::excluded_nodes_annotation})
+        if (info.annotations.is_object()) info.annotations.erase(name);
     if (inputs.restarts_before != api::Restarts())
         info.annotations[api::restarts_before_annotation] = restarts_before_text(inputs.restarts_before);
-    else if (info.annotations.is_object())
-        info.annotations.erase(api::restarts_before_annotation);
 }
 
-void note_unused_rules(const std::vector<Json>& rules, const std::vector<Places>& places, Info& info) {
-    for (std::size_t i = 0; i < rules.size(); ++i)
-        if (places[i].empty())
-            info.warnings.push_back(
-                {"FailureRuleUnused",
-                 "rule " + std::to_string(i) +
-                     " of the runtime's failure policy has no effect: no Pod has a container \"" +
-                     std::string(rules[i]["onExitCodes"]["containerName"].as_string()) + "\""});
+// The only failures that a Job tells apart: its Pods that are disrupted are deleted, mostly before anyone has
+// seen what became of them.
+Json rules_for_disruptions() {
+    Json condition = Json::object({{"type", "DisruptionTarget"}, {"status", "True"}});
+    Json rule =
+        Json::object({{"action", "FailJob"}, {"onPodConditions", Json::array({std::move(condition)})}});
+    return Json::object({{"rules", Json::array({std::move(rule)})}});
+}
+
+// Makes each Job fail with its first Pod that fails.
+void fail_at_once(Json& job) {
+    Json& spec = job["template"]["spec"];
+    spec["backoffLimit"] = 0;
+    spec["podFailurePolicy"] = rules_for_disruptions();
+    // These fields would let a Job go on after a failure, or be refused beside a podFailurePolicy.
+    for (const char* member : {"backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"})
+        spec.erase(member);
+    spec["template"]["spec"]["restartPolicy"] = "Never";
+}
+
+// Makes the JobSet fail with its first Job that fails. Its reason tells whether Pods were disrupted.
+Json policy_of_attempts() {
+    Json rule = Json::object({{"name", "Disruption"},
+                              {"action", "FailJobSet"},
+                              {"onJobFailureReasons", Json::array({"PodFailurePolicy"})}});
+    return Json::object({{"maxRestarts", 0}, {"rules", Json::array({std::move(rule)})}});
+}
+
+// By name, not by a label, which need not be the name. The terms of a selector are alternatives, so each of
+// them gets all nodes; a requirement has one name at most.
+void avoid(Json& pod_spec, const std::vector<std::string>& nodes) {
+    Json& required = pod_spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    Json& terms = required["nodeSelectorTerms"];
+    const bool is_first = terms.items().empty();
+    if (is_first) terms = Json::array({Json::object()});
+    for (Json& term : terms.items()) {
+        // An empty one matches no node.
+        if (term.members().empty() && !is_first) continue;
+        Json& fields = term["matchFields"];
+        if (!fields.is_array()) fields = Json::array();
+        for (const std::string& node : nodes)
+            fields.push_back(Json::object(
+                {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", Json::array({node})}}));
+    }
+}
+
+// Kueue's topology-aware scheduling chooses the node of each Pod, and does not know of the affinity.
+bool is_placed_by_kueue(const Json& pod_template) {
+    const auto& gates = pod_template["spec"]["schedulingGates"].items();
+    const auto& annotations = pod_template["metadata"]["annotations"].members();
+    return std::any_of(gates.begin(), gates.end(),
+                       [](const Json& gate) { return gate["name"] == "kueue.x-k8s.io/topology"; }) ||
+           std::any_of(annotations.begin(), annotations.end(), [](const auto& annotation) {
+               const auto& [key, value] = annotation;
+               const std::string_view name = key;
+               return name.starts_with("kueue.x-k8s.io/podset-") && name.ends_with("-topology");
+           });
+}
+
+std::string joined(const std::vector<std::string>& nodes) {
+    std::string text;
+    for (const std::string& node : nodes) text += (text.empty() ? "" : ",") + node;
+    return text;
 }
 
 class FailurePolicyPlugin final : public Plugin {
 public:
     std::string_view name() const override { return "failurepolicy"; }
 
+    void add_needs(const NeedsContext& context, Needs& all) const override {
+        if (is_in_force(context.runtime, context.job.spec))
+            add_claim_needs(context.merged_spec, context.job.meta.key(), all);
+    }
+
     api::Result<> enforce_pod_spec(const Inputs& inputs, Info& info) const override {
         note_restarts_before(inputs, info);
-        const Json& of_job = inputs.job.spec["failurePolicy"];
-        const Json& of_runtime = failure_policy_of(inputs.runtime);
-        if (of_job.is_null() && of_runtime.is_null()) return {};
-        const std::vector<Json> rules = failure_rules_in_force(of_runtime);
-        if (const std::size_t values = values_in_all_jobs(rules, info.spec); values > most_values)
-            return api::invalid("spec.runtimeRef",
-                                std::string(rules_path) + " of the runtime " + too_many_text(values));
-        const std::vector<Places> places = fail_at_once(info.spec, rules);
-        note_unused_rules(rules, places, info);
-        info.spec["failurePolicy"] =
-            Json::object({{"maxRestarts", std::max<std::int64_t>(0, max_restarts(of_job, of_runtime) -
-                                                                        inputs.restarts_before.counted)},
-                          {"rules", job_set_rules(rules, places)}});
+        if (!is_in_force(inputs.runtime, inputs.job.spec)) return {};
+        info.annotations[api::attempt_annotation] = std::to_string(inputs.restarts_before.all);
+        if (!inputs.excluded_nodes.empty())
+            info.annotations[api::excluded_nodes_annotation] = joined(inputs.excluded_nodes);
+        info.spec["failurePolicy"] = policy_of_attempts();
+        Json* jobs = info.spec.find("replicatedJobs");
+        if (!jobs) return {};
+        for (Json& job : jobs->items()) {
+            fail_at_once(job);
+            Json& pod_template = job["template"]["spec"]["template"];
+            if (!inputs.excluded_nodes.empty() && info.plugins.trains(job) &&
+                !is_placed_by_kueue(std::as_const(pod_template)))
+                avoid(pod_template["spec"], inputs.excluded_nodes);
+        }
+        if (const auto checked = check_claims(info.spec); !checked) return checked;
+        info.claims = take_claims(info.spec, inputs.job.meta.name);
         return {};
     }
 
-    void validate_runtime(const Json& runtime, api::FieldErrors& errors) const override {
-        const Json& policy = failure_policy_of(runtime);
-        if (policy.is_null()) return;
-        const std::size_t values =
-            values_in_all_jobs(failure_rules_in_force(policy), runtime["spec"]["template"]["spec"]);
-        if (values > most_values)
-            errors.push_back({api::FieldErrorType::invalid,
-                              rules_path,
-                              policy["rules"].items().size(),
-                              too_many_text(values),
-                              {},
-                              {}});
+    api::Result<> build(const Inputs& /*inputs*/, Info& info, Built& built) const override {
+        for (Json& claim : info.claims) built.objects.push_back({std::move(claim), ApplyPolicy::once});
+        info.claims.clear();
+        return {};
     }
 };
 

@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/error.hpp"
+#include "api/json.hpp"
+#include "api/object_key.hpp"
+#include "runtime/build.hpp"
+
+/// Volume claims under a failure policy. JobSet deletes a claim with its JobSet, unless its policy retains
+/// it, and the next attempt is another JobSet. So the TrainJob owns such claims.
+namespace runtime {
+
+/// Adds the claims that take_claims() will return. `job_set_spec` may have any shape.
+void add_claim_needs(const api::Json& job_set_spec, const api::ObjectKey& train_job, Needs& all);
+
+/// Checks what JobSet checks of the templates of claims: names are labels of RFC 1123, each of them once, and
+/// no Pod that mounts a claim has a volume of that name.
+api::Result<> check_claims(const api::Json& job_set_spec);
+
+/// Takes the templates of claims that go with their JobSet out of its spec, and adds their volumes to the
+/// Pods that mount them, as JobSet does. Returns the claims, without namespace and owner.
+std::vector<api::Json> take_claims(api::Json& job_set_spec, const std::string& train_job);
+
+}  // namespace runtime
