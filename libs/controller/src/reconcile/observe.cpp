@@ -2,6 +2,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "api/train_job.hpp"
 #include "cache/owner.hpp"
@@ -21,6 +22,11 @@ constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_templa
 constexpr std::string_view managed_fields_of_jobs[] = {"items", "[]", "metadata", "managedFields"};
 constexpr std::string_view templates_of_jobs[] = {"items", "[]", "spec", "template"};
 constexpr api::JsonPath rest_of_jobs[] = {managed_fields_of_jobs, templates_of_jobs};
+constexpr std::string_view template_path[] = {"spec", "template"};
+constexpr api::JsonPath rest_of_job[] = {managed_fields_path, template_path};
+// For a list that must be the latest, the API server looks at all Jobs of the namespace, and waits for tens
+// of milliseconds if no Job changes. So few Jobs are read one by one.
+constexpr std::size_t most_jobs_by_name = 4;
 
 // Only a supported runtimeRef counts. With another kind, the runtime has the name by chance.
 void note_live_policy(View& view) {
@@ -132,15 +138,40 @@ kube::Async<std::optional<api::Json>> read_job_set(kube::ApiServer& server, api:
     co_return co_await read(server, kube::resources::job_sets, std::move(key), omit);
 }
 
-// Returns the list of its Jobs; null if nothing depends on them. A list that is too long to be read must not
-// keep a job suspended for ever: it counts as empty.
-kube::Async<api::Json> read_jobs(kube::ApiServer& server, api::ObjectKey job_set, lifecycle::Live what,
-                                 lifecycle::LookFor reason) {
-    if (what != lifecycle::Live::all || reason < lifecycle::LookFor::resume) co_return api::Json();
-    kube::Request request = list_jobs(job_set);
+// Returns the names of the Jobs of a JobSet; empty if they are many.
+std::vector<std::string> names_of_few_jobs(const api::Json& job_set) {
+    std::vector<std::string> names;
+    const std::string job_set_name = api::parse_meta(job_set).name;
+    for (const api::Json& each : job_set["spec"]["replicatedJobs"].items()) {
+        const std::int64_t replicas = each["replicas"].int_or(1);
+        for (std::int64_t i = 0; i < replicas; ++i) {
+            if (names.size() == most_jobs_by_name) return {};
+            names.push_back(api::job_set_names::job(job_set_name, each["name"].as_string(), i));
+        }
+    }
+    return names;
+}
+
+// Returns the Jobs of a JobSet. What is too large to be read must not keep a job suspended for ever: it
+// counts as absent. References must live until the coroutine ends.
+kube::Async<std::vector<api::Json>> read_jobs(kube::ApiServer& server, const api::Json& job_set) {
+    const api::ObjectKey key = api::parse_meta(job_set).key();
+    const std::vector<std::string> names = names_of_few_jobs(job_set);
+    std::vector<api::Json> jobs;
+    for (const std::string& name : names) {
+        const api::ObjectKey job_key = {key.ns, name};
+        auto job = co_await read(server, kube::resources::jobs, job_key, rest_of_job);
+        if (!job && job.error().code == api::Errc::too_large) continue;
+        if (!job) co_return job.error();
+        if (*job) jobs.push_back(std::move(**job));
+    }
+    if (!names.empty()) co_return jobs;
+    kube::Request request = list_jobs(key);
     auto list = co_await kube::fetch(server, std::move(request), rest_of_jobs);
-    if (!list && list.error().code == api::Errc::too_large) co_return api::Json();
-    co_return std::move(list);
+    if (!list && list.error().code == api::Errc::too_large) co_return jobs;
+    if (!list) co_return list.error();
+    if (api::Json* items = list->find("items")) jobs = std::move(items->items());
+    co_return jobs;
 }
 
 }  // namespace
@@ -151,9 +182,9 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
     const api::ObjectKey key = seen.meta.key();
     View view;
     view.live = what;
-    auto [job, runtime, job_set, jobs] = co_await (
-        read(server, kube::resources::train_jobs, key, managed_fields) && read_runtime(server, reads, seen) &&
-        read_job_set(server, key, what, reason) && read_jobs(server, key, what, reason));
+    auto [job, runtime, job_set] =
+        co_await (read(server, kube::resources::train_jobs, key, managed_fields) &&
+                  read_runtime(server, reads, seen) && read_job_set(server, key, what, reason));
     if (!job) co_return job.error();
     if (!*job) co_return view;
     view.observed.job = api::parse_train_job(std::move(**job));
@@ -176,14 +207,15 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
     }
     if (what == lifecycle::Live::all) {
         if (!job_set) co_return job_set.error();
-        if (!jobs) co_return jobs.error();
         view.observed.is_live = true;
         if (*job_set) {
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);
-            if (reason >= lifecycle::LookFor::resume)
-                view.observed.stopping =
-                    lifecycle::stopping(*view.observed.job_set, (*jobs)["items"].items());
+            if (reason >= lifecycle::LookFor::resume) {
+                const auto jobs = co_await read_jobs(server, **job_set);
+                if (!jobs) co_return jobs.error();
+                view.observed.stopping = lifecycle::stopping(*view.observed.job_set, *jobs);
+            }
             if (reason >= lifecycle::LookFor::change)
                 view.job_set = std::make_shared<const api::Json>(std::move(**job_set));
         } else if (lifecycle::had_job_set(*view.observed.job) &&
