@@ -19,7 +19,8 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases"
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team/workloads"
 QUOTA = 'Error creating: pods "night-node-0-0-x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5'
 FAILURE = {"attempt": 1, "time": CREATED, "pod": "night-node-0-1-x", "node": "n1", "replicatedJob": "node", "index": 1, "container": "node",
-           "exitCode": 137, "signal": 9, "reason": "OOMKilled", "message": "killed at step 40", "failedPods": 2}
+           "exitCode": 137, "signal": 9, "reason": "OOMKilled", "message": "killed at step 40", "failedPods": 2,
+           "decision": "Restart", "rule": 0, "excludesNode": True}
 
 
 def full_team():
@@ -32,7 +33,7 @@ def full_team():
     team = Team(job, ended("old"), train_job("unbuilt", condition("Created", "False", "JobsBuildFailed", "no such runtime")), train_job("new"))
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     team.objects[LEASES] = [{"metadata": {"name": "signalbox-progress"}, "spec": {"acquireTime": CREATED, "renewTime": now}}]
-    team.objects[JOB_SETS] = [{"metadata": {"name": "night"}, "status": {"restarts": 2}}]
+    team.objects[JOB_SETS] = [{"metadata": {"name": "night", "annotations": {"trainer.kubeflow.org/excluded-nodes": "n1"}}, "status": {"restarts": 2}}]
     team.objects[WORKLOADS] = [{"metadata": {"name": "w"}, "status": {"conditions": [condition("QuotaReserved", "False", message="too few GPUs")]}}]
     sick = pod("a", 0, state="waiting")
     sick["spec"]["nodeName"] = "n1"
@@ -68,7 +69,7 @@ def test_a_job_with_all_around_it_has_the_fields_of_the_schema():
             documents.require_valid(json.loads(out(team, "explain", name, "-o", "json")), "explanation")
     seen = set(documents.fields(documents.SCHEMA["$defs"]["explanation"]))
     missing = {path for path in seen if not path.startswith("unread") and not has(explained, path)}
-    assert missing == {"ended", "expires", "runtime.changes", "lease", "progressDeadline.remark"}, "of jobs that have ended, and of things that go wrong"
+    assert missing == {"ended", "expires", "nextAttempt", "runtime.changes", "lease", "progressDeadline.remark"}, "of jobs that have ended, and of things that go wrong"
 
 
 def has(document, path):

@@ -80,7 +80,10 @@ Json document_of(const Explanation& explanation) {
         document["progress"]["metrics"] = metrics;
     if (const auto& deadline = explanation.progress.deadline)
         document["progressDeadline"] = progress_deadline_row(*deadline);
-    if (const auto restarts = explanation.job_set.found.restarts) document["restarts"] = *restarts;
+    if (const auto& job_set = explanation.job_set.found.object) {
+        document["restarts"] = job_set->restarts.all;
+        for (const std::string& node : job_set->excluded_nodes) document["excludedNodes"].push_back(node);
+    }
     const QueuePart& queue = explanation.queue;
     if (!queue.name.empty() && !queue.state.is_unread()) document["queueStanding"] = queue.state.found.text;
     for (const PolicyRefusal& each : explanation.refusals) document["refused"].push_back(refusal_row(each));

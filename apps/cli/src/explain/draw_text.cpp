@@ -45,14 +45,22 @@ std::string span(api::Time then, api::Time now) { return format_duration(since(t
 
 std::string ago(api::Time then, api::Time now) { return span(then, now) + " ago"; }
 
-// Returns "completed 36s ago", "running for 1m 4s".
-std::string state_text(const StatePart& part, api::Time now) {
+// Returns "completed 36s ago", "running for 1m 4s", "restarting, attempt 2 begins in 8s".
+std::string state_text(const Explanation& all) {
     using enum lifecycle::State;
+    const StatePart& part = all.state;
+    const api::Time now = all.now;
     std::string text(part.words.word);
     if (part.state == elsewhere) text += ": " + part.managed_by;
     if (!part.telling) return text;
     // The condition knows nothing of what its Pods have come to.
-    if (part.state == running && !part.words.detail.empty()) return text_of(part.words);
+    if (part.state == running && !part.words.detail.empty()) {
+        text = text_of(part.words);
+        if (const auto next = all.brief.next_attempt)
+            text +=
+                *next > now ? " begins in " + format_duration(*next - now) : " was due " + ago(*next, now);
+        return text;
+    }
     const std::string time = span(part.telling->last_transition, now);
     const std::string reason = " (" + part.telling->reason + ")";
     if (part.state == elsewhere) return text + "; " + part.telling->reason + " " + time + " ago";
@@ -60,11 +68,11 @@ std::string state_text(const StatePart& part, api::Time now) {
     return text + (part.state == failed ? " " + time + " ago" : " for " + time) + reason;
 }
 
-// For existing objects and for a resume, the line before is enough.
+// For existing objects, a resume and a restart, the line before is enough.
 bool says_more(const api::Condition& condition) {
-    const bool is_expected = condition.type == api::condition::created     ? condition.is_true()
-                             : condition.type == api::condition::suspended ? !condition.is_true()
-                                                                           : false;
+    const bool is_expected = (condition.type == api::condition::created && condition.is_true()) ||
+                             (condition.type == api::condition::suspended && !condition.is_true()) ||
+                             condition.type == api::condition::restarting;
     return !is_expected && !condition.message.empty();
 }
 
@@ -77,7 +85,7 @@ void draw_state(const Explanation& all, Screen& screen) {
     const StatePart& part = all.state;
     const Brief& job = all.brief;
     screen.line("TrainJob", to_string(job.key) + ", created " + ago(job.created, all.now));
-    screen.line("State", state_text(part, all.now), part.words.tone);
+    screen.line("State", state_text(all), part.words.tone);
     if (part.telling && says_more(*part.telling))
         if (const std::string left = without_failure(part.telling->message, part.failures); !left.empty())
             screen.line("", left);
@@ -98,26 +106,30 @@ void draw_state(const Explanation& all, Screen& screen) {
     if (part.deletion) screen.line("", "being deleted for " + span(*part.deletion, all.now), Tone::held);
 }
 
-// Returns "node-3, container node; 30m 10s ago, after 2 restarts".
+// Returns "30m 10s ago, attempt 2; restarted, counted (rule 0)".
+std::string history_of(const api::Failure& failure, api::Time now) {
+    const std::string verdict = verdict_of(failure);
+    return ago(failure.time, now) + (verdict.empty() ? "" : ", ") + verdict;
+}
+
+// Returns "node-3, container node; 30m 10s ago, attempt 2; ended the job".
 std::string place_of(const api::Failure& failure, api::Time now) {
     std::string text = failure.replicated_job;
-    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
     if (failure.index && !text.empty()) text += "-" + std::to_string(*failure.index);
-    if (!failure.container.empty()) add("container " + failure.container);
-    text += (text.empty() ? "" : "; ") + ago(failure.time, now);
-    if (failure.attempt == 1) add("after one restart");
-    if (failure.attempt > 1) add("after " + std::to_string(failure.attempt) + " restarts");
-    return text;
+    if (!failure.container.empty()) text += (text.empty() ? "" : ", ") + ("container " + failure.container);
+    return text + (text.empty() ? "" : "; ") + history_of(failure, now);
 }
 
 void draw_failures(const std::vector<api::Failure>& failures, api::Time now, Screen& screen) {
     if (failures.empty()) return;
     const api::Failure& last = failures.front();
-    screen.line("Failure", cause_of(last), Tone::bad);
+    const bool goes_on = last.decision == api::FailureDecision::restart ||
+                         last.decision == api::FailureDecision::restart_uncounted;
+    screen.line("Failure", cause_of(last), goes_on ? Tone::held : Tone::bad);
     screen.line("", place_of(last, now));
     if (!last.message.empty()) screen.line("", "  " + last.message);
     for (std::size_t i = 1; i < failures.size(); ++i)
-        screen.line("", "before, " + ago(failures[i].time, now) + ": " + api::describe(failures[i]));
+        screen.line("", "before, " + history_of(failures[i], now) + ": " + api::describe(failures[i]));
 }
 
 std::string text_of(const PolicyRefusal& refusal) {
@@ -304,7 +316,25 @@ std::string counts_of(const api::JobStatus& job) {
     return any ? text : text + " none yet";
 }
 
-void draw_job_set(const ReadResult<JobSetPart>& seen, bool ended, Screen& screen) {
+void draw_excluded_nodes(const std::vector<std::string>& excluded, const std::vector<PodPart>& pods,
+                         Screen& screen) {
+    if (excluded.empty()) return;
+    std::string text = excluded.size() == 1 ? "  avoids node " : "  avoids nodes ";
+    for (const std::string& node : excluded) text += (&node == &excluded.front() ? "" : ", ") + node;
+    const bool lacks_node =
+        std::ranges::any_of(pods, [](const PodPart& pod) { return pod.problem.starts_with(no_node); });
+    if (!lacks_node) return screen.line("", text);
+    screen.line("", text + ", which may be why its Pods find no node", Tone::bad);
+}
+
+// Each attempt ends by its first failure, so JobSet's reason says nothing.
+std::string end_of(const api::JobSet& job_set) {
+    const api::Condition& end = *job_set.finished;
+    return job_set.is_attempt && end.type == "Failed" ? end.type : end.type + " (" + end.reason + ")";
+}
+
+void draw_job_set(const ReadResult<JobSetPart>& seen, const std::vector<PodPart>& pods, bool ended,
+                  Screen& screen) {
     if (seen.is_unread()) return screen.line("JobSet", "could not be read: " + seen.unread, Tone::held);
     const JobSetPart& part = seen.found;
     if (!part.object) return screen.line("JobSet", "none", ended ? Tone::plain : Tone::held);
@@ -313,14 +343,14 @@ void draw_job_set(const ReadResult<JobSetPart>& seen, bool ended, Screen& screen
         return screen.line("JobSet", "the one of that name belongs to another owner; rename or delete either",
                            Tone::bad);
     if (job_set.meta.deletion) return screen.line("JobSet", "is being deleted", Tone::held);
-    std::string state = job_set.finished  ? job_set.finished->type + " (" + job_set.finished->reason + ")"
-                        : job_set.suspend ? "suspended"
-                                          : "runs";
+    std::string state = job_set.finished ? end_of(job_set) : job_set.suspend ? "suspended" : "runs";
     if (part.is_late) state += ", too late for the TrainJob's deadline";
     if (job_set.restarts.all > 0)
-        state +=
-            ", restarted " + times(job_set.restarts.all) + " (" + lifecycle::counted_restarts(job_set) + ")";
+        state += (job_set.is_attempt ? ", attempt " + std::to_string(job_set.restarts.all)
+                                     : ", restarted " + times(job_set.restarts.all)) +
+                 " (" + lifecycle::counted_restarts(job_set) + ")";
     screen.line("JobSet", state);
+    draw_excluded_nodes(job_set.excluded_nodes, pods, screen);
     if (!part.kept.empty()) screen.line("", "  " + part.kept, Tone::held);
     for (const api::JobStatus& each : job_set.replicated_jobs)
         screen.line("", "  jobs of " + counts_of(each));
@@ -399,7 +429,7 @@ Text draw_text(const Explanation& explanation, const Terminal& terminal) {
     draw_deadline(explanation.deadline, ended, explanation.now, screen);
     draw_ttl(explanation.ttl, screen);
     draw_runtime(explanation.runtime, screen);
-    draw_job_set(explanation.job_set, ended, screen);
+    draw_job_set(explanation.job_set, explanation.pods.found, ended, screen);
     draw_pods(explanation.pods, explanation.state.failures, screen);
     draw_events(explanation.events, explanation.state.failures, explanation.now, screen);
     return std::move(screen).take();

@@ -169,8 +169,7 @@ std::string kept_note(const std::vector<Json>& events, const api::JobSet& job_se
 
 JobSetPart job_set_part(const Json& object, const std::vector<Json>& events, const api::TrainJob& job) {
     if (object.is_null()) return {};
-    JobSetPart part = {.object = api::parse_job_set(object),
-                       .restarts = object["status"]["restarts"].as_int()};
+    JobSetPart part = {.object = api::parse_job_set(object)};
     part.is_own = part.object->belongs_to(job);
     if (part.is_own && !api::terminal_condition(job)) part.kept = kept_note(events, *part.object);
     const api::Condition* end = api::terminal_condition(job);

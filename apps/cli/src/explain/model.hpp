@@ -77,9 +77,8 @@ struct RuntimePart {
 struct JobSetPart {
     std::optional<api::JobSet> object = {};  ///< of that name, with any owner; empty: there is none
     bool is_own = false;
-    bool is_late = false;                       ///< it completed after the deadline of the TrainJob
-    std::optional<std::int64_t> restarts = {};  ///< its own, without those of earlier JobSets
-    std::string kept = {};                      ///< why it stays as it was built, as long as the event exists
+    bool is_late = false;   ///< it completed after the deadline of the TrainJob
+    std::string kept = {};  ///< why it stays as it was built, as long as the event exists
 };
 
 struct PodPart {

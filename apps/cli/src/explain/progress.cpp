@@ -28,14 +28,15 @@ ProgressDeadline wish_of(const api::ProgressAnnotations& wanted) {
 }
 
 // Returns why the clock of the deadline does not run; empty: it does.
-std::string not_armed(const api::TrainJob& job, const Progress& progress) {
+std::string not_armed(const RelatedObjects& seen, const api::TrainJob& job, const Progress& progress) {
     if (lifecycle::state_of(job) == lifecycle::State::elsewhere) return "another controller manages the job";
-    const auto start = lifecycle::last_start(job.conditions, job.meta.creation);
-    if (job.suspend || !start) return "the job is suspended";
+    if (job.suspend || !lifecycle::last_start(job.conditions, job.meta.creation))
+        return "the job is suspended";
     if (!progress.reported) return "the job has not reported yet";
-    if (!progress.advanced || *progress.advanced < *start)
-        return "the job has not reported since its last start";
-    return "";
+    const lifecycle::Observed observed = {.job = job,
+                                          .job_set = api::parse_job_set(seen.job_set.found),
+                                          .progress_watch = lifecycle::ProgressWatch::deadlines};
+    return lifecycle::last_progress(observed) ? "" : "the job has not reported since its last start";
 }
 
 // Sets when the deadline passes. The Lease says since when reports have been accepted without interruption.
@@ -69,7 +70,7 @@ std::optional<ProgressDeadline> progress_deadline_of(const RelatedObjects& seen,
     ProgressDeadline deadline = wish_of(job.progress_annotations);
     if (deadline.seconds == 0) return deadline;
     const Progress progress = progress_of(seen.job);
-    deadline.remark = not_armed(job, progress);
+    deadline.remark = not_armed(seen, job, progress);
     deadline.armed = deadline.remark.empty();
     if (deadline.armed) set_end(deadline, seen, *progress.advanced, now);
     return deadline;

@@ -86,6 +86,7 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* run
         lifecycle::Observed observed = {.job = job};
         if (runtime) observed.live_policy = runtime->policy;
         brief.deadline = lifecycle::deadline(observed);
+        if (brief.stage.next_attempt) brief.next_attempt = job.attempt.next;
         return;
     }
     brief.ended = true;
@@ -145,6 +146,7 @@ const api::Condition* telling_condition(const api::TrainJob& job) {
     if (const api::Condition* end = api::terminal_condition(job)) return end;
     if (const api::Condition* stalled = api::find_condition(job.conditions, api::condition::stalled))
         return stalled;
+    if (stage_of(job).next_attempt) return api::find_condition(job.conditions, api::condition::restarting);
     const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
     const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
     if (!suspended || (created && !created->is_true() && !suspended->is_true())) return created;
@@ -212,6 +214,7 @@ Json list_row(const Brief& job) {
     set_time(row, "ended", job.end);
     set_time(row, "deadline", job.deadline);
     set_time(row, "expires", job.expires);
+    set_time(row, "nextAttempt", job.next_attempt);
     return row;
 }
 

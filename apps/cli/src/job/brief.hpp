@@ -64,8 +64,9 @@ struct Brief {
     std::string failure = {};  ///< the Pod that failed first, if the message ends with it; as long
     api::Time created = {};
     std::optional<api::Time> end = {};
-    std::optional<api::Time> deadline = {};  ///< of a job that has not ended
-    std::optional<api::Time> expires = {};   ///< the time of its deletion
+    std::optional<api::Time> deadline = {};      ///< of a job that has not ended
+    std::optional<api::Time> expires = {};       ///< the time of its deletion
+    std::optional<api::Time> next_attempt = {};  ///< between attempts: the earliest time of the next one
     Progress progress = {};
     Nodes nodes = {};
     std::int64_t gpus = 0;  ///< and other accelerators, of all nodes, without those of claims

@@ -65,7 +65,7 @@ std::string problem_of_scheduling(const Json& pod) {
     for (const Json& gate : pod["spec"]["schedulingGates"].items())
         gates += (gates.empty() ? "" : ", ") + text_of(gate["name"]);
     if (!gates.empty()) return "waits for scheduling gates: " + gates;
-    return "no node: " + scheduled->message;
+    return std::string(no_node) + scheduled->message;
 }
 
 std::string problem_of_deletion(const Json& pod, api::Time now) {

@@ -30,6 +30,9 @@ bool is_ordinary(std::string_view reason);
 /// Returns "exit code 1", "OOMKilled, exit code 137" of the state of a container that has ended.
 std::string exit_text(const api::Json& terminated);
 
+/// The beginning of the problem of a Pod that the scheduler has no node for.
+inline constexpr std::string_view no_node = "no node: ";
+
 /// Returns a Pod's problem in one line; "" if it has none: not scheduled, images, containers that end or
 /// restart, an eviction, a node that is silent or does not release it. `events`: those of Pods, which say why
 /// volumes are not there.

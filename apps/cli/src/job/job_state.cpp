@@ -17,12 +17,16 @@ std::string text_of(const JobState& state) {
 
 JobStage stage_of(const api::TrainJob& job) {
     const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
-    return {.state = lifecycle::state_of(job),
+    const lifecycle::State state = lifecycle::state_of(job);
+    const bool restarts =
+        state == lifecycle::State::running && api::is_true(job.conditions, api::condition::restarting);
+    return {.state = state,
             .is_stalled = api::is_true(job.conditions, api::condition::stalled),
             .lacks_verdict = created && created->status == "Unknown",
             .is_deleted = job.meta.deletion.has_value(),
             .suspend = job.suspend,
-            .is_queued = !job.queue.empty()};
+            .is_queued = !job.queue.empty(),
+            .next_attempt = restarts ? std::optional(job.restarts.all) : std::nullopt};
 }
 
 JobState job_state_of(const PodsState& pods) {
@@ -44,7 +48,9 @@ JobState job_state_of(const JobStage& job, const PodsState& pods) {
             if (job.is_stalled) return {"stalled", Tone::bad};
             return job.lacks_verdict ? JobState{"not created yet, retried", Tone::held}
                                      : JobState{"cannot be created", Tone::bad};
-        case lifecycle::State::running: return job_state_of(pods);
+        case lifecycle::State::running:
+            if (!job.next_attempt) return job_state_of(pods);
+            return {"restarting", Tone::held, "attempt " + std::to_string(*job.next_attempt)};
         case lifecycle::State::suspended: return {suspended_word, Tone::held, stopping(pods)};
         case lifecycle::State::complete: return {"complete", Tone::good, stopping(pods)};
         case lifecycle::State::failed: return {"failed", Tone::bad, stopping(pods)};

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,7 +15,7 @@ namespace cli {
 struct JobState {
     std::string_view word = {};
     Tone tone = Tone::plain;
-    std::string detail = {};  ///< "3 of 6, exit code 1"; empty: the word says it all
+    std::string detail = {};  ///< "3 of 6, exit code 1", "attempt 2"; empty: the word says it all
 };
 
 /// Returns "fails and is retried, 3 of 6, exit code 1".
@@ -31,6 +33,8 @@ struct JobStage {
     bool is_deleted = false;
     bool suspend = false;  ///< `spec.suspend`
     bool is_queued = false;
+    /// Of a running one whose attempt has failed: the number of the next attempt, until that has Pods.
+    std::optional<std::int64_t> next_attempt = {};
 };
 JobStage stage_of(const api::TrainJob& job);
 

@@ -202,6 +202,13 @@ Moment creation_of(const TimelineObjects& seen, const api::TrainJob& job, api::T
     return std::max(created->last_transition, begin);
 }
 
+// When the last attempt failed before the Pods were made that exist; or at all, if there is no such time.
+Moment last_failure(const api::TrainJob& job, api::Time begin, const Moment& made) {
+    for (const api::Failure& each : job.failures)
+        if (each.time >= begin && (!made || each.time < *made)) return each.time;
+    return std::nullopt;
+}
+
 void add_stages(Timeline& timeline, const TimelineObjects& seen, const api::TrainJob& job,
                 const std::vector<PodTimes>& existing, Moment end, api::Time now) {
     Stages stages(timeline, timeline.begin, end);
@@ -213,9 +220,16 @@ void add_stages(Timeline& timeline, const TimelineObjects& seen, const api::Trai
         if (!stages.add(held, suspended->end)) return;
         begin = *suspended->end;
     }
+    const bool restarts = stage_of(job).next_attempt.has_value();
+    const Moment made = restarts ? std::nullopt : last_of(existing, &PodTimes::created);
+    if (const Moment failed = restarts || made ? last_failure(job, begin, made) : std::nullopt) {
+        stages.add("earlier attempts", failed);
+        if (stages.add("restarting", made)) add_pods(stages, existing, end);
+        return;
+    }
     const std::string before = was_restarted(seen, existing, begin) ? "earlier attempts" : "creation";
     if (!existing.empty()) {
-        if (stages.add(before, last_of(existing, &PodTimes::created))) add_pods(stages, existing, end);
+        if (stages.add(before, made)) add_pods(stages, existing, end);
         return;
     }
     const Moment created = creation_of(seen, job, begin);
@@ -257,8 +271,8 @@ Timeline timeline_of(const TimelineObjects& seen, api::Time now) {
     mark_losses(timeline, pods, now);
     add_failures(timeline, job.failures);
     for (const PodTimes& pod : pods) timeline.nodes.push_back(node_row(pod, timeline.end));
-    if (const std::int64_t restarts = seen.job_set["status"]["restarts"].int_or(0); restarts > 0)
-        timeline.notes.push_back("the JobSet was restarted " + times(restarts) +
+    if (const std::int64_t restarts = api::parse_job_set(seen.job_set).restarts.all; restarts > 0)
+        timeline.notes.push_back("it was restarted " + times(restarts) +
                                  "; Pods are those of the last attempt");
     if (pods.empty() && end)
         timeline.notes.push_back("its Pods are gone: these are the times of their events");

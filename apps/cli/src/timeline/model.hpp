@@ -45,10 +45,11 @@ struct Timeline {
     std::vector<std::string> notes = {};
 };
 
-/// Returns the times of a TrainJob. The stages are suspended or queued, creation, scheduling, image pulls,
-/// start, running, or in its place "fails and is retried", stopping; a stage ends when the last Pod has left
-/// it. Of Pods that are gone, their events tell; what these do not tell is "unknown". A stage before running
-/// is marked as lost time if it takes a minute and a tenth of the whole time.
+/// Returns the times of a TrainJob. The stages are suspended or queued, creation, or in its place earlier
+/// attempts and restarting, scheduling, image pulls, start, running, or in its place "fails and is retried",
+/// stopping; a stage ends when the last Pod has left it. Of Pods that are gone, their events tell; what these
+/// do not tell is "unknown". A stage before running is marked as lost time if it takes a minute and a tenth
+/// of the whole time.
 Timeline timeline_of(const TimelineObjects& seen, api::Time now);
 
 /// Returns lines with a bar for each stage and each Pod, as wide as the terminal, or 100 columns in a pipe.

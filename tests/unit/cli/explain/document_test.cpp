@@ -74,9 +74,17 @@ TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
     }
     CHECK_FALSE(has(text, "unread"));
     CHECK_FALSE(has(text, "lease"));
-    CHECK_FALSE(has(text, "failures"));
-    seen.job["status"]["failures"] = failures();
-    CHECK(document_of(seen)["failures"] == failures());
+    for (const char* absent : {"failures", "nextAttempt", "excludedNodes"}) CHECK_FALSE(has(text, absent));
+    Json judged = failures();
+    judged.items()[0]["decision"] = "Restart";
+    judged.items()[0]["rule"] = 0;
+    judged.items()[0]["excludesNode"] = true;
+    seen.job["status"]["failures"] = judged;
+    CHECK(document_of(seen)["failures"] == judged);
+    seen.job_set.found["metadata"]["annotations"] = parsed(R"({"trainer.kubeflow.org/restarts-before": "2,1",
+                   "trainer.kubeflow.org/excluded-nodes": "gpu-17,gpu-3"})");
+    CHECK(document_of(seen)["restarts"] == 3);
+    CHECK(document_of(seen)["excludedNodes"] == Json::array({"gpu-17", "gpu-3"}));
     seen.lease.found = lease("11:54:50.000000", "a");
     CHECK(document_of(seen)["lease"] ==
           "no reconciler leads: kubeflow-system/trainer.kubeflow.org was renewed 5m 10s ago");

@@ -185,6 +185,53 @@ TEST_CASE("each state is explained", "[explain]") {
              job_set["status"]["restartsCountTowardsMax"] = 1;
          },
          "JobSet    runs, restarted 3 times (2 of 4 counted)\n"},
+        {"between attempts",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(
+                 condition("Restarting", "True", "BackingOff", "attempt 2 begins at 2026-01-15T12:00:08Z"));
+             s.job["status"]["restarts"] = 2;
+             s.job["status"]["nextAttemptTime"] = "2026-01-15T12:00:08Z";
+         },
+         "State     restarting, attempt 2 begins in 8s\nDeadline"},
+        {"between attempts, for longer than planned",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(condition("Restarting", "True", "BackingOff"));
+             s.job["status"]["restarts"] = 1;
+             s.job["status"]["nextAttemptTime"] = "2026-01-15T11:58:00Z";
+         },
+         "State     restarting, attempt 1 was due 2m ago\nDeadline"},
+        {"between attempts, to be suspended",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(condition("Restarting", "True", "BackingOff"));
+             s.job["spec"]["suspend"] = true;
+         },
+         "State     restarting, attempt 0\n          is to be suspended\n"},
+        {"an attempt, with its number", [](RelatedObjects& s) { make_attempt(s, "2"); },
+         "JobSet    runs, attempt 2 (1 counted)\n            jobs of node"},
+        {"an attempt that has failed",
+         [](RelatedObjects& s) {
+             make_attempt(s, "2", "gpu-17");
+             s.job_set.found["status"]["conditions"] =
+                 Json::array({condition("Failed", "True", "ReachedMaxRestarts")});
+         },
+         "JobSet    Failed, attempt 2 (1 counted)\n            avoids node gpu-17\n"},
+        {"a gang that finds no node beside those that it avoids",
+         [](RelatedObjects& s) {
+             make_attempt(s, "2", "gpu-17,gpu-3");
+             s.pods.found = {pod("p", R"({"status": {"phase": "Pending", "conditions": [
+                 {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4"}]}})")};
+         },
+         "            avoids nodes gpu-17, gpu-3, which may be why its Pods find no node\n"},
+        {"the event of a restart",
+         [](RelatedObjects& s) {
+             s.job["status"]["failures"] = failures();
+             s.events.found = {parsed(
+                 R"({"reason": "TrainJobRestarted", "involvedObject": {"kind": "TrainJob"}, "type": "Warning",
+                     "lastTimestamp": "2026-01-15T11:30:00Z"})")};
+             s.events.found[0]["message"] =
+                 "restart 3, 1 of 3 counted: " + api::describe(api::parse_failures(failures())[0]);
+         },
+         "30m ago  TrainJob  TrainJobRestarted: restart 3, 1 of 3 counted\n"},
         {"a JobSet that has ended",
          [](RelatedObjects& s) {
              s.job_set.found["status"]["conditions"] =

@@ -39,7 +39,7 @@ TEST_CASE("a failed job names the Pod that failed first, once", "[explain]") {
               "State     failed 30m ago (FailedJobs)\n"
               "          jobset failed due to one or more job failures\n"
               "Failure   Pod night-node-0-3-x on node gpu-17: OOMKilled, exit code 137; 7 more Pods failed\n"
-              "          node-3, container node; 30m 10s ago, after 2 restarts\n"
+              "          node-3, container node; 30m 10s ago, attempt 2\n"
               "            killed at step 40\n"
               "Deadline  "));
     CHECK(has(text,
@@ -61,13 +61,17 @@ TEST_CASE("what is not known of a failure is left out", "[explain]") {
         {"a Pod that its node refused", R"({"pod": "p", "node": "n", "reason": "UnexpectedAdmissionError",
             "message": "the GPU is lost", "failedPods": 1, "replicatedJob": "node", "index": 0, "attempt": 1})",
          "Failure   Pod p on node n: UnexpectedAdmissionError\n"
-         "          node-0; 30m 10s ago, after one restart\n"
+         "          node-0; 30m 10s ago, attempt 1\n"
          "            the GPU is lost\n"},
         {"a Pod without a number", R"({"pod": "p", "reason": "Error", "exitCode": 3, "failedPods": 2,
             "replicatedJob": "launcher", "container": "c"})",
          "Failure   Pod p: exit code 3; one more Pod failed\n"
          "          launcher, container c; 30m 10s ago\n"
          "Deadline"},
+        {"no Pod that is left", R"({"attempt": 1, "failedPods": 0, "message": "jobset failed"})",
+         "Failure   no failed Pod is left\n"
+         "          30m 10s ago, attempt 1\n"
+         "            jobset failed\n"},
         {"nothing but the Pod", R"({"pod": "p"})", "Failure   Pod p\n          30m 10s ago\nDeadline"},
     };
     for (const Row& row : rows) {
@@ -98,11 +102,42 @@ TEST_CASE("failures of earlier attempts have a line each", "[explain]") {
     before["time"] = "2026-01-15T11:10:00Z";
     before["message"] = "";
     seen.job["status"]["failures"].push_back(before);
-    CHECK(has(
-        screen(seen),
-        "            killed at step 40\n"
-        "          before, 50m ago: Pod night-node-0-3-x on node gpu-17: OOMKilled, exit code 137; 7 more "
-        "Pods failed\n"));
+    CHECK(has(screen(seen),
+              "            killed at step 40\n"
+              "          before, 50m ago, attempt 2: Pod night-node-0-3-x on node gpu-17: OOMKilled, exit "
+              "code 137; 7 more "
+              "Pods failed\n"));
+}
+
+TEST_CASE("what a failure policy made of a failure is said in words", "[explain]") {
+    const std::pair<const char*, const char*> rows[] = {
+        {R"({"decision": "Restart", "rule": 0})", "attempt 0; restarted, counted (rule 0)\n"},
+        {R"({"decision": "Restart", "rule": -1, "attempt": 1})", "attempt 1; restarted, counted\n"},
+        {R"({"decision": "RestartUncounted", "rule": -2, "excludesNode": true})",
+         "attempt 0; restarted, not counted (infrastructure); avoids node gpu-17\n"},
+        {R"({"decision": "RestartUncounted", "rule": 3})", "attempt 0; restarted, not counted (rule 3)\n"},
+        {R"({"decision": "Fail", "rule": 1, "attempt": 4})", "attempt 4; ended the job (rule 1)\n"},
+        {R"({"decision": "Fail", "rule": -1, "attempt": 3})", "attempt 3; ended the job\n"},
+    };
+    for (const auto& [failure, text] : rows) {
+        RelatedObjects seen = running();
+        Json each = parsed(failure);
+        each["time"] = "2026-01-15T11:50:00Z";
+        each["pod"] = "p";
+        each["node"] = "gpu-17";
+        seen.job["status"]["failures"] = Json::array({each});
+        INFO(screen(seen));
+        CHECK(has(screen(seen), std::string("          10m ago, ") + text));
+        each["time"] = "2026-01-15T11:10:00Z";
+        each["decision"] = "RestartUncounted";
+        each["rule"] = -2;
+        each["attempt"] = 0;
+        each["excludesNode"] = false;
+        seen.job["status"]["failures"].push_back(each);
+        CHECK(has(screen(seen),
+                  "          before, 50m ago, attempt 0; restarted, not counted (infrastructure): Pod p on "
+                  "node gpu-17\n"));
+    }
 }
 
 TEST_CASE("the Pod that failed first is listed before all others", "[explain]") {

@@ -115,6 +115,17 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
              s.job["status"]["conditions"].push_back(resumed);
          },
          "1h, then Warn: not armed: the job has not reported since its last start\n"},
+        {"reported before its last attempt",
+         [](RelatedObjects& s) {
+             make_attempt(s, "1");
+             s.job["status"]["attemptStartTime"] = "2026-01-15T11:30:01Z";
+         },
+         "1h, then Warn: not armed: the job has not reported since its last start\n"},
+        {"between attempts",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(condition("Restarting", "True", "BackingOff"));
+         },
+         "1h, then Warn: not armed: the job has not reported since its last start\n"},
         {"to be suspended", [](RelatedObjects& s) { s.job["spec"]["suspend"] = true; },
          "1h, then Warn: not armed: the job is suspended\n"},
         {"suspended",

@@ -41,6 +41,14 @@ inline RelatedObjects running() {
     return seen;
 }
 
+/// Makes the JobSet an attempt under a failure policy, after so many restarts, of which one counts.
+inline void make_attempt(RelatedObjects& seen, const std::string& number, const std::string& avoided = "") {
+    Json& annotations = seen.job_set.found["metadata"]["annotations"];
+    annotations["trainer.kubeflow.org/attempt"] = number;
+    annotations["trainer.kubeflow.org/restarts-before"] = number + ",1";
+    if (!avoided.empty()) annotations["trainer.kubeflow.org/excluded-nodes"] = avoided;
+}
+
 inline void add_snapshot(RelatedObjects& seen) {
     seen.snapshot.found = parsed(R"({"metadata": {"name": "night-runtime-snapshot", "ownerReferences": [
         {"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night", "apiVersion": "trainer.kubeflow.org/v1alpha1"}]}})");

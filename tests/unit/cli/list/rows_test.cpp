@@ -56,6 +56,7 @@ TEST_CASE("a list has the state of a TrainJob in words", "[list]") {
     const std::string active = R"([{"name": "node", "active": 1}])";
     const std::string ready = R"([{"name": "node", "active": 1, "ready": 1}])";
     const std::string suspended = condition("Suspended", "True");
+    const std::string restarting = condition("Restarting", "True", "BackingOff");
     const Row rows[] = {
         {"not looked at yet", "{}", "{}"},
         {"cannot be created", "{}", conditions(condition("Created", "False", "JobsBuildFailed"))},
@@ -64,6 +65,10 @@ TEST_CASE("a list has the state of a TrainJob in words", "[list]") {
         {"waits for its Pods", "{}", conditions(created, active)},
         {"running", "{}", conditions(created, ready)},
         {"stalled", "{}", conditions(created + "," + condition("Stalled", "True"), active)},
+        {"restarting", "{}", conditions(created + "," + restarting)},
+        {"suspending", R"({"suspend": true})", conditions(created + "," + restarting)},
+        {"suspended", R"({"suspend": true})", conditions(created + "," + restarting + "," + suspended)},
+        {"cannot be created", "{}", conditions(condition("Created", "False") + "," + restarting)},
         {"suspended", R"({"suspend": true})", conditions(created + "," + suspended)},
         {"queued", R"({"suspend": true})", conditions(suspended),
          R"({"labels": {"kueue.x-k8s.io/queue-name": "team"}})"},
@@ -162,6 +167,29 @@ TEST_CASE("a list tells what Pods do behind a state", "[list]") {
     CHECK_FALSE(list_row(late).contains("detail"));
     set_pods(late, {.is_read = true, .unfinished = 1, .grace = 30s});
     CHECK(list_row(late)["detail"].as_string() == "stopping, up to 30s");
+}
+
+TEST_CASE("a list tells which attempt comes next, and why", "[list]") {
+    Json job = job_of("{}", conditions(created + "," + condition("Restarting", "True", "BackingOff")));
+    Json& status = job["status"];
+    status["restarts"] = 2;
+    status["nextAttemptTime"] = "2026-01-15T12:00:08Z";
+    status["failures"] = failures();
+    status["conditions"].items()[1]["message"] =
+        "attempt 2 begins at 2026-01-15T12:00:08Z. " +
+        std::string(failed_message).substr(std::string(failed_message).find("The first"));
+    Brief between = brief(job);
+    // The Pods of the attempt before say nothing of the next one.
+    set_pods(between, {.what = PodsDo::fail, .is_read = true, .detail = "once, exit code 1"});
+    const std::string wide = list_table(std::vector<Brief>{between}, now, {.wide = true}).str();
+    CHECK(wide.find("   restarting, attempt 2   ") != std::string::npos);
+    CHECK(wide.find("   BackingOff   Pod night-node-0-3-x on node gpu-17: OOMKilled") != std::string::npos);
+    const Json row = list_row(between);
+    CHECK(row["state"] == "restarting");
+    CHECK(row["detail"] == "attempt 2");
+    CHECK(row["nextAttempt"] == "2026-01-15T12:00:08Z");
+    status["conditions"].items().pop_back();
+    CHECK_FALSE(list_row(brief(job)).contains("nextAttempt"));
 }
 
 TEST_CASE("the message of a wide list is the Pod that failed first, where that ended the job", "[list]") {

@@ -147,7 +147,35 @@ TEST_CASE("time before Pods that replace others belongs to earlier attempts", "[
     const Timeline timeline = timeline_of(seen, now);
     CHECK(stages_of(timeline) == "earlier attempts 0-30 running 30-60... ");
     CHECK(timeline.notes ==
-          std::vector<std::string>{"the JobSet was restarted 2 times; Pods are those of the last attempt"});
+          std::vector<std::string>{"it was restarted 2 times; Pods are those of the last attempt"});
+}
+
+TEST_CASE("the time from a failure to the Pods of the next attempt is a stage", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.job["status"]["failures"] = failures();  // at 29m 50s
+    seen.job["status"]["restarts"] = 1;
+    seen.pods = {pod("a", "11:40:00", "11:41:00", "11:42:00")};
+    const char* after =
+        "earlier attempts 0-29 restarting 29-40 scheduling 40-41 start 41-42 running 42-60... ";
+    CHECK(stages_of(timeline_of(seen, now)) == after);
+    // The present attempt fails.
+    seen.job["status"]["conditions"].push_back(condition("Restarting", "True", "11:50:00"));
+    seen.job["status"]["failures"].push_back(failures().items()[0]);
+    seen.job["status"]["failures"].items()[0]["time"] = "2026-01-15T11:50:00Z";
+    const char* between = "earlier attempts 0-50 restarting 50-60... ";
+    CHECK(stages_of(timeline_of(seen, now)) == between);
+    seen.pods.clear();
+    CHECK(stages_of(timeline_of(seen, now)) == between);
+    CHECK(timeline_of(seen, now).title.find(", restarting, attempt 1, submitted") != std::string::npos);
+    // It was the last one.
+    seen.pods = {pod("a", "11:40:00", "11:41:00", "11:42:00")};
+    seen.pods[0]["status"]["phase"] = "Failed";
+    seen.job["status"]["conditions"].items().back() = condition("Failed", "True", "11:50:00");
+    CHECK(stages_of(timeline_of(seen, now)) ==
+          "earlier attempts 0-29 restarting 29-40 scheduling 40-41 start 41-42 running 42-50 ");
+    // A suspension began anew.
+    seen.job["status"]["conditions"].push_back(condition("Suspended", "False", "11:35:00"));
+    CHECK(stages_of(timeline_of(seen, now)).find("restarting") == std::string::npos);
 }
 
 TEST_CASE("the only attempt has none before it, also if it has failed", "[timeline]") {
