@@ -59,7 +59,18 @@ def end_pods(rest):
     for pod in rest.list("pods"):
         if "deletionTimestamp" in pod["metadata"] and pod["status"].get("phase") not in ("Failed", "Succeeded"):
             with contextlib.suppress(ApiError):  # it has just gone
-                rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Failed"}}, subresource="status")
+                fail_pod(rest, pod, 143)
+
+
+def fail_pod(rest, pod, code, reason="Error", conditions=()):
+    """Writes the status of a Pod whose containers have just ended with that exit code, as a kubelet does."""
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ended = {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now}}
+    rest.patch("pods", pod["metadata"]["name"], {"status": {
+        "phase": "Failed",
+        "containerStatuses": [{**status, "ready": False, "started": False, "state": ended}
+                              for status in pod["status"].get("containerStatuses", [])],
+        "conditions": [*pod["status"].get("conditions", []), *conditions]}}, subresource="status")
 
 
 def until_alone(admin):
@@ -99,13 +110,14 @@ def owner(obj):
 
 def created_at(obj):
     """Returns seconds since 1970; times of the API are whole seconds."""
-    return _seconds(obj["metadata"]["creationTimestamp"])
+    return seconds(obj["metadata"]["creationTimestamp"])
 
 
 def since(obj, kind):
     """Returns the time of the last transition of condition `kind`."""
-    return _seconds(conditions(obj)[kind]["lastTransitionTime"])
+    return seconds(conditions(obj)[kind]["lastTransitionTime"])
 
 
-def _seconds(text):
+def seconds(text):
+    """Returns a time of the API as seconds since 1970."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()

@@ -1,25 +1,19 @@
-"""Failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs. The test bed's nodes run Pods until a
-test lets them fail."""
+"""What a failure of a Pod leads to, by the failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs.
+test_attempts.py has what lies between two attempts."""
 
-import contextlib
 import copy
 
 import pytest
 
 import devices
+from attempts import (EXCLUDED, LATER, SOON, attempt, avoided, counters, decisions, disrupt, evict, fail, failed, is_backing_off, policy,
+                       reject, started, taint, until_counted, until_noted)
 from jobs import runtime, train_job
-from progress import delete_jobs, end_pods, events, pods, resume, running_pods, suspend, uid, until, until_held, until_runs
-from rest import ApiError, true_conditions, wait_for
+from progress import delete_jobs, end_pods, events, fail_pod, resume, suspend, uid, until_held
+from rest import ApiError, wait_for
 
-GATE = "--feature-gates=TrainJobFailurePolicy=true"
-together = pytest.mark.together(among=GATE, after=delete_jobs)
+together = pytest.mark.together(after=delete_jobs)
 FAIL_AT_3 = {"action": "FailTrainJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": [3, 42]}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def gate(installed):
-    with installed.reviewed(GATE):
-        yield
 
 
 @pytest.fixture
@@ -28,174 +22,104 @@ def nothing_left(rest):
     delete_jobs(rest)
 
 
-def started(rest, name, former=(), of=""):
-    """Returns a Pod that runs and is none of the former; `of`: of this replicated job."""
-    def look():
-        return next((pod for pod in running_pods(rest, name) if uid(pod) not in former and of in (
-            "", pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"])), None)
-    return wait_for(f"a running pod of {name}", look)
-
-
-def known(rest, name, former):
-    return {*former, *map(uid, pods(rest, name))}
-
-
-def fail_pod(rest, pod, code, conditions=()):
-    """Writes the status of a Pod that has failed, as a kubelet does."""
-    statuses = [{**status, "ready": False, "started": False, "state": {"terminated": {
-        "exitCode": code, "reason": "Error", "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:01Z"}}}
-        for status in pod["status"]["containerStatuses"]]
-    rest.patch("pods", pod["metadata"]["name"], {"status": {
-        "phase": "Failed", "containerStatuses": statuses,
-        "conditions": [*pod["status"].get("conditions", []), *conditions]}}, subresource="status")
-
-
-def fail(rest, name, code=1, former=(), conditions=(), of=""):
-    """Lets a Pod of a TrainJob fail. Returns the UIDs of all Pods so far."""
-    pod = started(rest, name, former, of)
-    present = known(rest, name, former)
-    fail_pod(rest, pod, code, conditions)
-    return present
-
-
-def disrupt(rest, name, how, former=()):
-    """Lets how(pod) disrupt a Pod of a TrainJob. Returns the UIDs of all Pods so far, and the reason of the condition with which it fails."""
-    pod = started(rest, name, former)
-    present = known(rest, name, former)
-    how(pod)
-
-    def look():
-        found = rest.get("pods", pod["metadata"]["name"])
-        return next(((found, each) for each in found["status"]["conditions"] if each["type"] == "DisruptionTarget"), None)
-    disrupted, condition = wait_for("the condition of a disrupted Pod", look)
-    fail_pod(rest, disrupted, 143)
-    return present, condition["reason"]
-
-
-def evict(rest):
-    """Returns a disruption: an eviction by the API."""
-    def how(pod):
-        name = pod["metadata"]["name"]
-        rest.request("POST", rest.path("pods", name) + "/eviction", {
-            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": rest.namespace}})
-    return how
-
-
-@contextlib.contextmanager
-def taint(rest):
-    """Yields a disruption: a taint of the Pod's node until the end of the context."""
-    tainted = []
-
-    def how(pod):
-        tainted.append(pod["spec"]["nodeName"])
-        rest.patch("nodes", tainted[-1], {"spec": {"taints": [{"key": "signalbox.test/broken", "effect": "NoExecute"}]}})
-    try:
-        yield how
-    finally:
-        for node in tainted:
-            rest.patch("nodes", node, {"spec": {"taints": None}})
-
-
-def counters(rest, name):
-    status = rest.get("trainjobs", name)["status"]
-    return status.get("restarts", 0), status.get("restartsCountTowardsMax", 0)
-
-
-def until_counted(rest, name, want):
-    wait_for(f"{name} to have restarted {want} times", lambda: counters(rest, name) == want)
-
-
-def until_noted(rest, name, want):
-    """Waits for exactly these restarts in the job's events, which are written after its status."""
-    wait_for("the events", lambda: {event["note"].partition(":")[0] for event in events(rest, name, "TrainJobRestarted")} == want)
-
-
-def failed(rest, name, reason):
-    return true_conditions(until(rest, name, "Failed", reason))["Failed"]
+def pod_spec(made):
+    return made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
 
 
 @together
 def test_an_exit_code_of_a_rule_fails_the_job_at_once(signalbox, rest):
-    rest.create(runtime("strict", runPolicy={"failurePolicy": {"maxRestarts": 5, "rules": [
-        {"action": "RestartTrainJob", "onPodConditions": [{"type": "ConfigIssue"}]}, FAIL_AT_3]}}))
+    rest.create(runtime("strict", **policy(rules=[{"action": "RestartTrainJob", "onPodConditions": [{"type": "ConfigIssue"}]}, FAIL_AT_3])))
     rest.create(train_job("hopeless", "strict", seconds="never"))
     fail(rest, "hopeless", 42)
-    assert "node-0" in failed(rest, "hopeless", "FailJobSetFailurePolicyAction")["message"]
+    assert "The first to fail: Pod hopeless-node-0-0-" in failed(rest, "hopeless", "FailJobSetFailurePolicyAction")["message"]
     assert counters(rest, "hopeless") == (0, 0)
+    assert decisions(rest, "hopeless") == [(0, "Fail", 1)]
 
 
-OUTCOMES = {"FailTrainJob": None, "RestartTrainJob": (1, 1), "RestartTrainJobAndIgnoreMaxRestarts": (1, 0)}
+OUTCOMES = {"FailTrainJob": ("Fail", (0, 0)), "RestartTrainJob": ("Restart", (1, 1)),
+            "RestartTrainJobAndIgnoreMaxRestarts": ("RestartUncounted", (1, 0))}
+SLOW = {"type": "example.com/Slow", "status": "False"}
+KINDS = {"code": ({"onExitCodes": {"operator": "NotIn", "values": [0, 1]}}, {"code": 7}),
+         "condition": ({"onPodConditions": [SLOW]}, {"conditions": [SLOW]}),
+         "reason": ({"onPodReasons": ["Evicted", "OOMKilled"]}, {"code": 137, "reason": "OOMKilled"})}
 
 
 @together
-def test_each_action_is_taken_for_an_exit_code_and_for_a_condition(signalbox, rest):
-    kinds = {"code": ({"onExitCodes": {"operator": "NotIn", "values": [0, 1]}}, {"code": 7}),
-             "condition": ({"onPodConditions": [{"type": "example.com/Slow", "status": "False"}]},
-                           {"conditions": [{"type": "example.com/Slow", "status": "False"}]})}
-    jobs = {}
-    for number, action in enumerate(OUTCOMES):
-        for kind, (when, failure) in kinds.items():
-            jobs[f"{kind}-{number}"] = (action, failure)
-            rest.create(runtime(f"{kind}-{number}", runPolicy={"failurePolicy": {"maxRestarts": 1, "rules": [{"action": action, **when}]}}))
-            rest.create(train_job(f"{kind}-{number}", f"{kind}-{number}", seconds="never"))
-    for name, (_, failure) in jobs.items():
-        fail(rest, name, **failure)
-    for name, (action, _) in jobs.items():
-        if OUTCOMES[action]:
-            until_counted(rest, name, OUTCOMES[action])
-        else:
+def test_each_action_is_taken_for_an_exit_code_for_a_condition_and_for_a_reason(signalbox, rest):
+    jobs = {f"{kind}-{number}": (kind, action) for kind in KINDS for number, action in enumerate(OUTCOMES)}
+    for name, (kind, action) in jobs.items():
+        rest.create(runtime(name, **policy(rules=[{"action": action, **KINDS[kind][0]}], backoff=LATER)))
+        rest.create(train_job(name, name, seconds="never"))
+    for name, (kind, _) in jobs.items():
+        fail(rest, name, **KINDS[kind][1])
+    for name, (_, action) in jobs.items():
+        decision, want = OUTCOMES[action]
+        if decision == "Fail":
             failed(rest, name, "FailJobSetFailurePolicyAction")
+        until_counted(rest, name, want)
+        assert decisions(rest, name) == [(0, decision, 0)], name
 
 
 @together
-def test_a_rule_has_the_place_that_it_has_in_each_job(signalbox, rest):
-    """The first rule is for a container of the second job alone, so the others are one place further down there."""
-    made = runtime("two-jobs", runPolicy={"failurePolicy": {"maxRestarts": 5, "rules": [
+def test_a_rule_for_a_container_is_about_no_other_one(signalbox, rest):
+    made = runtime("two-jobs", **policy(rules=[
         {"action": "FailTrainJob", "onExitCodes": {"containerName": "side", "operator": "In", "values": [9]}},
-        {"action": "RestartTrainJobAndIgnoreMaxRestarts", "onExitCodes": {"operator": "In", "values": [7]}}]}})
+        {"action": "RestartTrainJobAndIgnoreMaxRestarts", "onExitCodes": {"operator": "In", "values": [7]}}]))
     made["spec"]["template"]["spec"]["replicatedJobs"].append({"name": "side", "template": {"spec": {"template": {
         "metadata": {"labels": {"signalbox.test/run-seconds": "never"}},
         "spec": {"containers": [{"name": "side", "image": "registry.example.com/side:1"}]}}}}})
     rest.create(made)
     rest.create(train_job("paired", "two-jobs", seconds="never"))
-    former = fail(rest, "paired", 7, of="node")
+    former = fail(rest, "paired", 7, of="side")
     until_counted(rest, "paired", (1, 0))
-    former = fail(rest, "paired", 7, former, of="side")
-    until_counted(rest, "paired", (2, 0))
     former = fail(rest, "paired", 9, former, of="node")
-    until_counted(rest, "paired", (3, 1))
+    until_counted(rest, "paired", (2, 1))
     fail(rest, "paired", 9, former, of="side")
     failed(rest, "paired", "FailJobSetFailurePolicyAction")
+    assert decisions(rest, "paired") == [(2, "Fail", 0), (1, "Restart", -1), (0, "RestartUncounted", 1)]
 
 
 @together
 def test_other_failures_restart_the_job_until_the_maximum_and_each_is_reported(signalbox, rest, kubectl):
-    rest.create(runtime("lenient", runPolicy={"failurePolicy": {"maxRestarts": 9, "rules": [FAIL_AT_3]}}))
+    rest.create(runtime("lenient", **policy(9, [FAIL_AT_3], SOON)))
     rest.create(train_job("unlucky", "lenient", seconds="never", failurePolicy={"maxRestarts": 1}))
-    first = fail(rest, "unlucky")
+    pod = started(rest, "unlucky")
+    former = {uid(pod)}
+    before = uid(attempt(rest, "unlucky", 0))
+    fail_pod(rest, pod, 137, "OOMKilled")
     until_counted(rest, "unlucky", (1, 1))
     assert "1" in kubectl("get", "trainjob", "unlucky", "-o", "wide").splitlines()[1].split()
-    note = wait_for("the event", lambda: events(rest, "unlucky", "TrainJobRestarted"))[0]
-    assert note["type"] == "Warning"
-    assert note["note"].startswith("restart 1, 1 of 1 counted: ") and "unlucky-node-0" in note["note"]
-    fail(rest, "unlucky", former=first)
-    failed(rest, "unlucky", "ReachedMaxRestarts")
+    note, = wait_for("the event", lambda: events(rest, "unlucky", "TrainJobRestarted"))
+    assert note["type"] == "Warning" and note["note"].startswith("restart 1, 1 of 1 counted: Pod unlucky-node-0-0-")
+    assert "OOMKilled, exit code 137" in note["note"]
+    failure, = rest.get("trainjobs", "unlucky")["status"]["failures"]
+    assert {name: failure[name] for name in ("pod", "node", "container", "exitCode", "reason", "failedPods")} == {
+        "pod": pod["metadata"]["name"], "node": pod["spec"]["nodeName"], "container": "node", "exitCode": 137, "reason": "OOMKilled",
+        "failedPods": 1}
+    attempt(rest, "unlucky", 1, other_than=before)
+    started(rest, "unlucky", former)
+    wait_for("it to be told that it runs", lambda: not is_backing_off(rest.get("trainjobs", "unlucky")))
+    wait_for("its start", lambda: rest.get("trainjobs", "unlucky")["status"].get("attemptStartTime"))
+    fail(rest, "unlucky", former=former)
+    assert "The first to fail: Pod unlucky-node-0-0-" in failed(rest, "unlucky", "ReachedMaxRestarts")["message"]
     assert counters(rest, "unlucky") == (1, 1)
+    assert decisions(rest, "unlucky") == [(1, "Fail", -1), (0, "Restart", -1)]
+    assert not is_backing_off(rest.get("trainjobs", "unlucky"))
 
 
 @together
 def test_a_disruption_restarts_the_job_and_does_not_count(signalbox, rest):
-    rest.create(runtime("patient", runPolicy={"failurePolicy": {"maxRestarts": 0}}))
-    rest.create(train_job("evicted", "patient", seconds="never"))
+    rest.create(runtime("enduring", **policy(0)))
+    rest.create(train_job("evicted", "enduring", seconds="never", nodes=2))
     disrupted = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
     former = fail(rest, "evicted", 143, conditions=disrupted)
     until_counted(rest, "evicted", (1, 0))
     former, _ = disrupt(rest, "evicted", evict(rest), former)
     until_counted(rest, "evicted", (2, 0))
-    assert "Failed" not in true_conditions(rest.get("trainjobs", "evicted"))
     fail(rest, "evicted", 1, former)
     failed(rest, "evicted", "ReachedMaxRestarts")
     assert counters(rest, "evicted") == (2, 0)
+    assert decisions(rest, "evicted") == [(2, "Fail", -1), (1, "RestartUncounted", -2), (0, "RestartUncounted", -2)]
 
 
 def measured(signalbox):
@@ -206,8 +130,8 @@ def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_ow
     counted, uncounted = measured(signalbox)
     devices.install(admin, "fragile")
     devices.create_template(rest, "fragile")
-    claiming = runtime("claiming-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}})
-    devices.claim(claiming["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"], "fragile")
+    claiming = runtime("claiming-failures", **policy(1))
+    devices.claim(pod_spec(claiming), "fragile")
     rest.create(claiming)
     rest.create(train_job("tainted", "claiming-failures", seconds="never"))
 
@@ -234,48 +158,44 @@ def test_taints_of_devices_and_nodes_restart_the_job_and_do_not_count_but_its_ow
 
 
 @together
+def test_a_node_that_refuses_a_pod_and_one_that_a_rule_excludes_are_avoided_by_later_attempts(signalbox, rest):
+    made = runtime("avoiding", **policy(rules=[
+        {"action": "RestartTrainJob", "excludeNode": True, "onExitCodes": {"operator": "In", "values": [79]}}]))
+    pod_spec(made)["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": key, "operator": "Exists"}]} for key in ("kubernetes.io/os", "kubernetes.io/hostname")]}}}
+    rest.create(made)
+    rest.create(train_job("moving-on", "avoiding", seconds="never"))
+    first = started(rest, "moving-on")
+    reject(rest, first)
+    until_counted(rest, "moving-on", (1, 0))
+    second = started(rest, "moving-on", {uid(first)})
+    nodes = [first["spec"]["nodeName"], second["spec"]["nodeName"]]
+    assert avoided(second) == {nodes[0]} and nodes[1] != nodes[0]
+    fail_pod(rest, second, 79)
+    until_counted(rest, "moving-on", (2, 1))
+    third = started(rest, "moving-on", {uid(first), uid(second)})
+    assert avoided(third) == {*nodes} and third["spec"]["nodeName"] not in nodes
+    assert {*attempt(rest, "moving-on", 2)["metadata"]["annotations"][EXCLUDED].split(",")} == {*nodes}
+    status = rest.get("trainjobs", "moving-on")["status"]
+    assert decisions(rest, "moving-on") == [(1, "Restart", 0), (0, "RestartUncounted", -2)]
+    assert [(each["node"], each["excludesNode"]) for each in status["failures"]] == [(nodes[1], True), (nodes[0], True)]
+    refused = status["failures"][1]
+    assert refused["reason"] == "UnexpectedAdmissionError" and "unhealthy devices" in refused["message"] and "exitCode" not in refused
+
+
+@together
 def test_what_decides_about_failures_beside_a_policy_is_denied(signalbox, rest):
-    both = runtime("decides-twice", runPolicy={"failurePolicy": {}})
+    both = runtime("decides-twice", **policy())
     both["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 1}
     with pytest.raises(ApiError, match="cannot be beside spec.runPolicy.failurePolicy"):
         rest.create(both)
     with pytest.raises(ApiError, match="no job of the runtime has such a container"):
-        rest.create(runtime("nowhere", runPolicy={"failurePolicy": {"rules": [
-            {"action": "FailTrainJob", "onExitCodes": {"containerName": "gone", "operator": "In", "values": [1]}}]}}))
+        rest.create(runtime("nowhere", **policy(rules=[
+            {"action": "FailTrainJob", "onExitCodes": {"containerName": "gone", "operator": "In", "values": [1]}}])))
     del both["spec"]["runPolicy"]
     rest.create(both)
     with pytest.raises(ApiError, match="spec.template.spec.failurePolicy of the runtime decides"):
         rest.create(train_job("overruled", "decides-twice", failurePolicy={"maxRestarts": 1}))
-
-
-@together
-def test_a_new_job_set_refills_no_budget(signalbox, rest):
-    rest.create(runtime("counted", runPolicy={"failurePolicy": {"maxRestarts": 2}}))
-    rest.create(train_job("resumed", "counted", seconds="never"))
-    former = fail(rest, "resumed")
-    until_counted(rest, "resumed", (1, 1))
-    until_runs(rest, "resumed")
-    suspend(rest, "resumed")
-    before = until_held(rest, "resumed")
-    rest.patch("trainjobs", "resumed", {"spec": {"trainer": {"numNodes": 2}}})
-    renewed = wait_for("another JobSet", lambda: next(
-        (found for found in [rest.get("jobsets", "resumed")] if found and uid(found) != uid(before)), None))
-    assert renewed["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] == "1,1"
-    assert renewed["spec"]["failurePolicy"]["maxRestarts"] == 1
-    resume(rest, "resumed")
-    former = fail(rest, "resumed", former=former)
-    until_counted(rest, "resumed", (2, 2))
-    until_runs(rest, "resumed")
-    lost = rest.get("jobsets", "resumed")
-    former = known(rest, "resumed", former)
-    rest.delete("jobsets", "resumed")
-    found = wait_for("another JobSet", lambda: next(
-        (found for found in [rest.get("jobsets", "resumed")] if found and uid(found) != uid(lost)), None))
-    assert found["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] == "2,2"
-    assert found["spec"]["failurePolicy"]["maxRestarts"] == 0
-    end_pods(rest)
-    fail(rest, "resumed", former=former)
-    failed(rest, "resumed", "ReachedMaxRestarts")
 
 
 @together
@@ -324,18 +244,21 @@ def as_the_original_builds(job_set):
 
 def test_a_job_keeps_its_policy_with_the_original_and_has_its_numbers_again_afterwards(signalbox, rest, nothing_left):
     """Kubeflow Trainer's CRDs prune the new fields of what is written meanwhile. It applies JobSets under the same name, by force."""
-    lost = ("restarts", "restartsCountTowardsMax", "runPolicy", "startTime")
-    rest.create(runtime("moving", ttlSecondsAfterFinished=3600, runPolicy={"failurePolicy": {"maxRestarts": 2}}))
+    back = ("restarts", "restartsCountTowardsMax", "runPolicy", "startTime")
+    lost = (*back, "failures", "attemptStartTime", "consecutiveFailures")
+    rest.create(runtime("moving", ttlSecondsAfterFinished=3600, **policy(2)))
     rest.create(train_job("moving", "moving", seconds="never"))
     former = fail(rest, "moving")
     until_counted(rest, "moving", (1, 1))
+    started(rest, "moving", former)
+    wait_for("it to be told that it runs", lambda: not is_backing_off(rest.get("trainjobs", "moving")))
 
     def status():
-        return {name: rest.get("trainjobs", "moving")["status"].get(name) for name in lost}
+        return {name: rest.get("trainjobs", "moving")["status"].get(name) for name in back}
     began = status()
     assert began["runPolicy"] == {"ttlSecondsAfterFinished": 3600} and began["startTime"]
     with signalbox.without_reconciler():
-        job_set = rest.get("jobsets", "moving")
+        job_set = attempt(rest, "moving", 1)
         with pytest.raises(ApiError, match="field is immutable"):
             rest.request("PATCH", rest.path("jobsets", "moving") + "?fieldManager=trainer&force=true", as_the_original_builds(job_set),
                          "application/apply-patch+yaml")
@@ -343,38 +266,54 @@ def test_a_job_keeps_its_policy_with_the_original_and_has_its_numbers_again_afte
         rest.patch("clustertrainingruntimes", "moving", {"spec": {"ttlSecondsAfterFinished": None, "runPolicy": None}})
         assert {*status().values()} == {None}
     wait_for("what was lost", lambda: status() == began)
-    assert rest.get("jobsets", "moving")["spec"]["failurePolicy"] == job_set["spec"]["failurePolicy"]
+    assert uid(rest.get("jobsets", "moving")) == uid(job_set)
     fail(rest, "moving", former=former)
     until_counted(rest, "moving", (2, 2))
 
 
-def test_an_edit_of_the_runtime_reaches_no_job_that_has_begun(signalbox, rest, nothing_left):
-    rest.create(runtime("edited-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
+@together
+def test_an_edit_of_the_runtime_reaches_no_job_that_has_begun(signalbox, rest):
+    rest.create(runtime("edited-failures", **policy(1)))
     rest.create(train_job("begun", "edited-failures", seconds="never"))
     former = {uid(started(rest, "begun"))}
-    rest.patch("clustertrainingruntimes", "edited-failures", {"spec": {"runPolicy": {"failurePolicy": {"maxRestarts": 0}}}})
-    signalbox.wait_until_idle()
-    assert {uid(pod) for pod in running_pods(rest, "begun")} == former
+    rest.patch("clustertrainingruntimes", "edited-failures", {"spec": {"runPolicy": {"failurePolicy": {
+        "maxRestarts": 0, "rules": [{"action": "FailTrainJob", "onExitCodes": {"operator": "In", "values": [1]}}], "backoff": LATER}}}})
     fail(rest, "begun")
     until_counted(rest, "begun", (1, 1))
+    started(rest, "begun", former)
 
 
 @together
-def test_forged_counters_are_put_right_and_buy_nothing(signalbox, rest):
-    rest.create(runtime("forged-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
+def test_a_job_whose_policy_is_lost_ends_as_its_job_set_does(signalbox, rest):
+    rest.create(runtime("lost-policy", **policy()))
+    rest.create(train_job("forgetful", "lost-policy", seconds="never"))
+    started(rest, "forgetful")
+    rest.patch("clustertrainingruntimes", "lost-policy", {"spec": {"runPolicy": {"failurePolicy": {"maxRestarts": 9}}}})
+    rest.delete("configmaps", "forgetful-runtime-snapshot")
+    fail(rest, "forgetful")
+    failed(rest, "forgetful", "ReachedMaxRestarts")
+    assert counters(rest, "forgetful") == (0, 0)
+
+
+@together
+def test_forged_counters_are_put_right_delete_nothing_and_buy_nothing(signalbox, rest):
+    rest.create(runtime("forged-failures", **policy(1)))
     rest.create(train_job("forger", "forged-failures", seconds="never"))
-    former = fail(rest, "forger")
-    until_counted(rest, "forger", (1, 1))
-    rest.patch("trainjobs", "forger", {"status": {"restarts": 0, "restartsCountTowardsMax": 0}}, subresource="status")
-    until_counted(rest, "forger", (1, 1))
-    fail(rest, "forger", former=former)
+    former = set()
+    for real in ((0, 0), (1, 1)):
+        pod, job_set = uid(started(rest, "forger", former)), uid(attempt(rest, "forger", real[0]))
+        for forged in (9, 0):
+            rest.patch("trainjobs", "forger", {"status": {"restarts": forged, "restartsCountTowardsMax": forged}}, subresource="status")
+            until_counted(rest, "forger", real)
+        assert uid(rest.get("jobsets", "forger")) == job_set and uid(started(rest, "forger", former)) == pod
+        former = fail(rest, "forger", former=former)
     failed(rest, "forger", "ReachedMaxRestarts")
+    assert counters(rest, "forger") == (1, 1)
 
 
-def test_without_the_gate_stored_policies_count_and_new_ones_are_denied(signalbox, rest, installed, nothing_left):
-    rest.create(runtime("gated-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
-    installed.restart_webhook()
-    try:
+def test_without_the_gate_stored_policies_count_and_new_ones_are_denied(signalbox, rest, nothing_left):
+    rest.create(runtime("gated-failures", **policy(1)))
+    with signalbox.reviewed("--feature-gates=TrainJobFailurePolicy=false"):
         for change in (lambda: rest.create(train_job("new", "gated-failures", failurePolicy={"maxRestarts": 1})),
                        lambda: rest.create(runtime("more-failures", runPolicy={"failurePolicy": {}})),
                        lambda: rest.patch("clustertrainingruntimes", "gated-failures", {
@@ -384,5 +323,3 @@ def test_without_the_gate_stored_policies_count_and_new_ones_are_denied(signalbo
         rest.create(train_job("stored", "gated-failures", seconds="never"))
         fail(rest, "stored")
         until_counted(rest, "stored", (1, 1))
-    finally:
-        installed.restart_webhook(GATE)

@@ -9,14 +9,6 @@ from jobs import runtime, train_job
 from progress import created_at, resume, since, suspend, until, until_alone, until_gone, until_runs
 from rest import ApiError, true_conditions, wait_for
 
-GATE = "--feature-gates=TrainJobRunPolicy=true"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def gate(installed):
-    with installed.reviewed(GATE):
-        yield
-
 
 def message(job):
     return true_conditions(job)["Failed"]["message"]
@@ -108,6 +100,25 @@ def test_of_a_job_of_multikueue_s_manager_nothing_is_written_but_its_deletion(si
     until_gone(rest, "dispatched")
 
 
+def test_no_job_stays_longer_than_the_maximum_with_which_it_began(signalbox, rest):
+    rest.create(runtime("cleared", runPolicy={"maxTtlSecondsAfterFinished": 1}))
+    rest.create(train_job("without-its-own", "cleared"))
+    rest.create(train_job("with-its-own", "cleared", ttlSecondsAfterFinished=3600))
+    for name in ("without-its-own", "with-its-own"):
+        until_gone(rest, name)
+    # A later maximum reaches no job that has begun.
+    rest.create(runtime("cleared-later"))
+    rest.create(train_job("stays", "cleared-later"))
+    until(rest, "stays", "Complete")
+    rest.patch("clustertrainingruntimes", "cleared-later", {"spec": {"runPolicy": {"maxTtlSecondsAfterFinished": 0}}})
+    rest.create(train_job("goes", "cleared-later"))
+    until_gone(rest, "goes")
+    signalbox.wait_until_idle()
+    assert is_kept(rest, "stays")
+    with pytest.raises(ApiError, match="must be at most maxTtlSecondsAfterFinished"):
+        rest.create(runtime("contradicts-itself", runPolicy={"ttlSecondsAfterFinished": 2, "maxTtlSecondsAfterFinished": 1}))
+
+
 # Deadlines
 
 
@@ -194,11 +205,10 @@ def test_times_that_others_write_are_put_right(signalbox, rest):
 # The gate
 
 
-def test_without_the_gate_stored_values_count_and_new_ones_are_denied(signalbox, rest, installed):
+def test_without_the_gate_stored_values_count_and_new_ones_are_denied(signalbox, rest):
     rest.create(runtime("gated", runPolicy={"ttlSecondsAfterFinished": 1}))
     rest.create(train_job("own", "gated", seconds="never", ttlSecondsAfterFinished=3600))
-    installed.restart_webhook()
-    try:
+    with signalbox.reviewed("--feature-gates=TrainJobRunPolicy=false"):
         for change in (lambda: rest.patch("trainjobs", "own", {"spec": {"ttlSecondsAfterFinished": 60}}),
                        lambda: rest.create(train_job("new", "gated", ttlSecondsAfterFinished=60)),
                        lambda: rest.patch("clustertrainingruntimes", "gated", {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 2}}})):
@@ -207,5 +217,3 @@ def test_without_the_gate_stored_values_count_and_new_ones_are_denied(signalbox,
         rest.create(train_job("brief", "gated"))
         until_gone(rest, "brief")
         rest.patch("trainjobs", "own", {"spec": {"ttlSecondsAfterFinished": None}})
-    finally:
-        installed.restart_webhook(GATE)

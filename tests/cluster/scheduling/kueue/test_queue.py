@@ -5,8 +5,9 @@ import time
 import pytest
 
 import progress_deadlines
+from attempts import attempt, counters, policy, until_backing_off
 from jobs import runtime, train_job
-from progress import since, uid, until
+from progress import fail_pod, since, uid, until
 from queues import HOST, MANAGER, QUEUE_LABEL, SideBySide, flavor, wait_for
 from rest import conditions, true_conditions
 
@@ -244,6 +245,27 @@ def a_deleted_runtime_leaves_the_quota_of_its_job_reserved_until_the_job_is_dele
         team.until_runs("next")
 
 
+def a_job_that_is_preempted_between_two_attempts_waits_and_resumes_into_the_next_one(queue):
+    with queue(flavor("one")) as team:
+        plain(team, **policy(1, backoff={"initialSeconds": 20}))
+        team.rest.create(runtime("urgent", "TrainingRuntime"))
+        team.submit("unlucky", seconds="never")
+        (pod,) = team.until_runs("unlucky")
+        fail_pod(team.rest, pod, 1)
+        until_backing_off(team.rest, "unlucky")
+        # It keeps its quota meanwhile.
+        assert "Admitted" in true_conditions(team.workload("unlucky"))
+        team.submit("urgent", "urgent", urgent=True, seconds="never")
+        team.until_runs("urgent")
+        team.until_held("unlucky")
+        team.finish("urgent")
+        team.until_runs("unlucky")
+        assert counters(team.rest, "unlucky") == (1, 1)
+        attempt(team.rest, "unlucky", 1)
+        team.finish("unlucky")
+        team.until_ends("unlucky")
+
+
 def a_command_that_kueues_library_changes_reserves_quota_and_never_runs(queue):
     with queue(flavor("one", **{"cpu": "2", "nvidia.com/gpu": "4"})) as team:
         plain(team)
@@ -263,6 +285,7 @@ STORIES = {story.__name__: story for story in (
     a_topology_request_puts_all_pods_onto_one_node, an_edited_runtime_is_counted_anew_and_leaves_running_jobs_as_they_were,
     requests_that_are_edited_in_a_runtime_are_counted_while_its_jobs_keep_the_former_ones,
     a_deleted_runtime_leaves_the_quota_of_its_job_reserved_until_the_job_is_deleted,
+    a_job_that_is_preempted_between_two_attempts_waits_and_resumes_into_the_next_one,
     a_command_that_kueues_library_changes_reserves_quota_and_never_runs)}
 
 
