@@ -486,7 +486,7 @@ TEST_CASE("a JobSet keeps the nodes that it avoids, and later ones avoid them as
     life.go_on();
     REQUIRE(life.excluded() == "gpu-17");
     const Json uid = life.job_set()["metadata"]["uid"];
-    const Json pods = life.pod_spec();
+    const Json as_built = life.pod_spec();
 
     life.set_suspend(true);
     life.reconcile();
@@ -499,7 +499,7 @@ TEST_CASE("a JobSet keeps the nodes that it avoids, and later ones avoid them as
     CHECK(life.job_set()["metadata"]["uid"] == uid);
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
     CHECK(life.excluded() == "gpu-17");
-    CHECK(life.pod_spec() == pods);
+    CHECK(life.pod_spec() == as_built);
 
     life.run();
     life.fail();
