@@ -9,7 +9,7 @@ from rest import true_conditions
 UNEVEN = ["sh", "-c", "if [ $JOB_COMPLETION_INDEX = 1 ]; then exec python3 /workspace/hog.py; fi; trap 'exit 0' TERM; sleep 600 & wait"]
 
 
-def test_a_rank_that_lacks_memory_is_named_for_each_attempt_until_the_last_one(runtimes, admin, ended, plugin):
+def test_a_rank_that_lacks_memory_is_named_for_each_attempt_until_the_last_one(runtimes, admin, ended, plugin, request):
     runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "plain"))
     runtime["metadata"] = {"name": "retrying"}
     for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
@@ -18,6 +18,7 @@ def test_a_rank_that_lacks_memory_is_named_for_each_attempt_until_the_last_one(r
         pod["terminationGracePeriodSeconds"] = 5
     runtime["spec"]["runPolicy"] = {"failurePolicy": {"maxRestarts": 1, "backoff": {"initialSeconds": 1}}}
     admin.create(runtime)
+    request.addfinalizer(lambda: admin.delete("clustertrainingruntimes", "retrying"))  # guides show all of them
     admin.create(train_job("uneven", "retrying", UNEVEN, 2, {"resourcesPerNode": {"limits": {"memory": "200Mi"}}}))
     assert ended("uneven") == "Failed"
     job = admin.get("trainjobs", "uneven")
