@@ -80,7 +80,9 @@ void Invariants::check_judgement(const api::TrainJob& before, const api::TrainJo
     const std::int64_t counted = after.restarts.counted - before.restarts.counted;
     if (after.restarts.all != attempt + 1 || failed == life.failed.end())
         return complain("the status of " + name + " counts a restart that no attempt has caused");
-    life.counted.insert(failed->first);
+    // A JobSet that others delete unseen is made anew as the same attempt.
+    for (const auto& [uid, of] : life.failed)
+        if (of == attempt) life.counted.insert(uid);
     if (counted != 0 && counted != 1) complain("the status of " + name + " counts a restart wrongly");
     if (api::terminal_condition(after))
         complain("the status of " + name + " counts a restart as the job ends");
