@@ -24,13 +24,16 @@ std::optional<api::Time> due(const Observed& observed) {
     return limit && last ? std::optional(passes_at(*last, *limit)) : std::nullopt;
 }
 
-// Reports of an attempt say nothing of the next one, which needs its time to begin.
+// Reports of an attempt say nothing of the next one, which needs its time to begin. A JobSet that was read
+// before the TrainJob may be of the attempt before.
 std::optional<api::Time> start_of_progress(const Observed& observed) {
     const auto start = clock_start(observed);
     const api::TrainJob& job = *observed.job;
     const api::JobSet* job_set = own_job_set(observed);
     if (api::is_true(job.conditions, api::condition::restarting)) return std::nullopt;
-    if (!start || !job_set || !job_set->is_attempt || job_set->restarts.all == 0) return start;
+    const bool has_attempts = (job_set && job_set->is_attempt) || job.attempt != api::Attempt();
+    const bool is_first = job.restarts.all == 0 && (!job_set || job_set->restarts.all == 0);
+    if (!start || !has_attempts || is_first) return start;
     return job.attempt.began ? std::optional(std::max(*start, *job.attempt.began)) : std::nullopt;
 }
 

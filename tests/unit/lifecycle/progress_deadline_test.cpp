@@ -134,6 +134,14 @@ TEST_CASE("the clock of a progress deadline starts anew with each attempt", "[pr
         CHECK(text(decide(observed, start + due)) ==
               (c.exceeded ? "finish Failed/ProgressDeadlineExceeded" : "run: leave"));
     }
+    // The TrainJob was read after the JobSet of the attempt before, or after that had gone.
+    Observed mixed = with_lease(reporting("Fail"), due);
+    mixed.job_set->is_attempt = true;
+    mixed.job->restarts = {.all = 1};
+    mixed.job->attempt.failures = 1;
+    CHECK_FALSE(exceeds_progress_deadline(mixed, start + due));
+    mixed.job_set.reset();
+    CHECK_FALSE(exceeds_progress_deadline(mixed, start + due));
     // JobSets that JobSet itself restarts have one clock.
     Observed of_template = with_lease(reporting("Fail"), due);
     of_template.job->restarts = of_template.job_set->restarts = {.all = 2};
