@@ -8,6 +8,7 @@
 #include "api/names.hpp"
 #include "api/pod.hpp"
 #include "api/text.hpp"
+#include "failure_message.hpp"
 #include "lifecycle/refusal.hpp"
 
 namespace lifecycle {
@@ -16,7 +17,6 @@ namespace {
 using api::Json;
 
 constexpr std::chrono::seconds about_the_same_time{2};
-constexpr std::size_t most_of_message = 512;
 constexpr std::size_t most_of_reason = 128;
 constexpr std::int64_t signals = 64;
 constexpr std::int64_t most_of_grace = 365 * 86'400;
@@ -28,13 +28,14 @@ std::string end_of_message(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n";
     text.remove_suffix(text.size() - std::min(text.size(), text.find_last_not_of(blanks) + 1));
     std::string printed;
-    for (std::string_view rest = text.substr(text.size() - std::min(text.size(), 2 * most_of_message));
+    for (std::string_view rest =
+             text.substr(text.size() - std::min(text.size(), 2 * most_of_failure_message));
          !rest.empty();) {
         const char32_t c = api::take_character(rest);
         if (c == api::invalid_character || api::is_bidi_control(c)) continue;
         api::append_character(printed, api::is_control(c) || api::is_separator(c) ? U' ' : c);
     }
-    return std::string(api::last_bytes(printed, most_of_message));
+    return std::string(api::last_bytes(printed, most_of_failure_message));
 }
 
 // Of a Pod whose containers say nothing. A node that refuses a Pod does so as soon as it is made.

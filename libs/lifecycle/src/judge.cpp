@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/text.hpp"
+#include "failure_message.hpp"
 
 namespace lifecycle {
 namespace {
@@ -165,13 +166,12 @@ Judgement judge_starved(const api::Attempt& attempt) {
 api::Failure starved_attempt(const api::JobSet& job_set, api::Time now) {
     std::string nodes;
     for (const std::string& node : job_set.excluded_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-    constexpr std::size_t most_of_message = 512;
     return {.time = now,
             .reason = "NoNodeLeft",
             .message = api::cut_bytes("Pods found no node for five minutes while these were avoided, which "
                                       "ends now: " +
                                           nodes,
-                                      most_of_message)};
+                                      most_of_failure_message)};
 }
 
 std::string describe_end(const Judgement& judgement, const api::Restarts& so_far) {
@@ -184,10 +184,9 @@ std::string describe_end(const Judgement& judgement, const api::Restarts& so_far
 }
 
 api::Failure failure_without_pod(const api::JobSet& job_set) {
-    constexpr std::size_t most_of_message = 512;
     return {.time = job_set.finished->last_transition,
             .reason = was_disrupted(job_set) ? std::string(disruption) : std::string(),
-            .message = api::cut_bytes(job_set.finished->message, most_of_message)};
+            .message = api::cut_bytes(job_set.finished->message, most_of_failure_message)};
 }
 
 }  // namespace lifecycle

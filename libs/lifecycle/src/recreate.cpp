@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/claim_policy.hpp"
 #include "api/meta.hpp"
 #include "api/names.hpp"
 #include "lifecycle/refusal.hpp"
@@ -126,9 +127,8 @@ api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live, bool ke
 bool deletes_volume_claims(const api::Json& job_set_spec) {
     const auto& policies = job_set_spec["volumeClaimPolicies"].items();
     // JobSet's default is Delete.
-    return std::any_of(policies.begin(), policies.end(), [](const api::Json& policy) {
-        return policy["retentionPolicy"]["whenDeleted"].as_string() != "Retain";
-    });
+    return std::any_of(policies.begin(), policies.end(),
+                       [](const api::Json& policy) { return !api::retains_claims(policy); });
 }
 
 bool has_finished_jobs(const api::JobSet& job_set) {

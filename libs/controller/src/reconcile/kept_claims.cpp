@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/claim_policy.hpp"
 #include "api/job_set_names.hpp"
 #include "api/names.hpp"
 #include "controller/reconcile/observe.hpp"
@@ -22,8 +23,6 @@ api::ObjectKey claim_key(const Json& claim_template, const api::ObjectKey& job_s
 }
 
 std::string described(const api::ObjectKey& claim) { return "PersistentVolumeClaim " + to_string(claim); }
-
-bool is_kept(const Json& policy) { return policy["retentionPolicy"]["whenDeleted"].as_string() == "Retain"; }
 
 std::string_view volume_of(const Json& claim) { return claim["spec"]["volumeName"].as_string(); }
 
@@ -63,7 +62,7 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
     if (!policies) co_return made;
     const bool had_one = lifecycle::had_job_set(job);
     for (Json& policy : policies->items()) {
-        const bool kept = is_kept(policy);
+        const bool kept = api::retains_claims(policy);
         for (Json& each : policy["templates"].items()) {
             const api::ObjectKey key = claim_key(each, job.meta.key());
             const auto claim = co_await read(server, kube::resources::volume_claims, key);
@@ -101,7 +100,8 @@ kube::Async<std::string> lost_volume(kube::ApiServer& server, const Json& built,
         for (std::size_t k = 0; k < templates.items().size(); ++k) {
             const Json& each = templates[k];
             const std::string volume(volume_of(each));
-            if (!is_kept(policies[i]) || volume.empty() || volume == volume_of(as_built[i]["templates"][k]))
+            if (!api::retains_claims(policies[i]) || volume.empty() ||
+                volume == volume_of(as_built[i]["templates"][k]))
                 continue;
             const api::ObjectKey key = claim_key(each, job_set);
             const auto claim = co_await read(server, kube::resources::volume_claims, key);

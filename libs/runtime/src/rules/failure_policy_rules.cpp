@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/dns_label.hpp"
+#include "api/failure_policy.hpp"
 #include "build/failure_rules.hpp"
 #include "rules/validation_context.hpp"
 #include "runtime/plugin.hpp"
@@ -98,7 +99,7 @@ void check_exclusion(const Json& rule, std::size_t index, KeyedErrors& errors) {
 }
 
 void check_backoff(const Json& backoff, KeyedErrors& errors) {
-    constexpr std::int64_t usual = 10;  // also in the schema
+    const std::int64_t usual = api::FailurePolicy().first_delay.count();
     const std::int64_t first = backoff["initialSeconds"].int_or(usual);
     const auto longest = backoff["maxSeconds"].as_int();
     if (longest && *longest < first)

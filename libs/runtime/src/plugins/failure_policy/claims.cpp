@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "api/claim_policy.hpp"
 #include "api/dns_label.hpp"
 #include "api/job_set_names.hpp"
 #include "api/names.hpp"
@@ -13,10 +14,6 @@ namespace runtime {
 namespace {
 
 using api::Json;
-
-bool is_retained(const Json& policy) {
-    return policy["retentionPolicy"]["whenDeleted"].as_string() == "Retain";
-}
 
 bool mounts(const Json& pod_spec, std::string_view volume) {
     for (const char* list : {"containers", "initContainers"})
@@ -77,7 +74,7 @@ api::Result<> check_claims(const Json& job_set_spec) {
 
 void add_claim_needs(const Json& job_set_spec, const api::ObjectKey& train_job, Needs& all) {
     for (const Json& policy : job_set_spec["volumeClaimPolicies"].items()) {
-        if (is_retained(policy)) continue;
+        if (api::retains_claims(policy)) continue;
         for (const Json& each : policy["templates"].items()) {
             const std::string_view name = each["metadata"]["name"].as_string();
             all.objects.push_back({.resource = api::resources::volume_claims,
@@ -92,7 +89,7 @@ std::vector<Json> take_claims(Json& job_set_spec, const std::string& train_job) 
     Json* policies = job_set_spec.find("volumeClaimPolicies");
     if (!policies) return claims;
     for (const Json& policy : std::as_const(*policies).items()) {
-        if (is_retained(policy)) continue;
+        if (api::retains_claims(policy)) continue;
         for (const Json& each : policy["templates"].items()) {
             const std::string_view name = each["metadata"]["name"].as_string();
             const std::string claim = api::job_set_names::claim(train_job, name);
@@ -100,7 +97,7 @@ std::vector<Json> take_claims(Json& job_set_spec, const std::string& train_job) 
             claims.push_back(claim_of(each, claim, train_job));
         }
     }
-    std::erase_if(policies->items(), [](const Json& policy) { return !is_retained(policy); });
+    std::erase_if(policies->items(), [](const Json& policy) { return !api::retains_claims(policy); });
     if (policies->items().empty()) job_set_spec.erase("volumeClaimPolicies");
     return claims;
 }
