@@ -204,7 +204,10 @@ std::vector<Scenario> between_attempts() {
                         {2s, make_job(with(pods_that("20", "failed")))},
                         {5s, hold(train_jobs)},
                         {10s, remove_job("Background")}},
-                       {"+JobsCreationSucceeded +ReachedMaxRestarts (deleted); finished; snapshot; 0 active"},
+                       {"+JobsCreationSucceeded +ReachedMaxRestarts (deleted); finished; snapshot; 0 active",
+                        // It was deleted before it had a JobSet.
+                        "no conditions (deleted); no JobSet; snapshot; 0 active",
+                        "no conditions (deleted); no JobSet; no snapshot; 0 active"},
                        {"JobsCreationSucceeded", "ReachedMaxRestarts"}},
                       "0,0"),
         with_restarts(
