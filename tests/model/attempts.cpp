@@ -329,7 +329,9 @@ std::vector<Scenario> under_obstacles() {
          {{1s, policy(with_a_minute)},
           {2s, make_job(with(pods_that("20", "failed-once")))},
           {40s, set_status(many_restarts)}},
-         {waits, completed, given_up},
+         {waits, completed, given_up,
+          // They wrote before it was judged.
+          "+JobsCreationSucceeded; finished; snapshot; 0 active"},
          {"JobsCreationSucceeded", "TrainJobRestarted"},
          900s,
          {},
