@@ -13,6 +13,7 @@ namespace {
 // "sha256:" and 32 bytes in hex.
 constexpr std::size_t longest_digest = 71;
 constexpr std::size_t longest_inputs = 34;
+constexpr std::size_t most_excluded_nodes = 5;
 
 struct Group {
     std::string_view name;
@@ -74,17 +75,15 @@ void find_missing(const Json& spec, JobSet& job_set) {
     }
 }
 
-// Users can edit it.
-std::vector<std::string> excluded_nodes(const Json& annotations) {
-    constexpr std::size_t most = 5;
-    std::vector<std::string> nodes;
-    std::string_view rest = annotations[excluded_nodes_annotation].as_string();
-    while (!rest.empty() && nodes.size() < most) {
-        const std::string_view node = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(node.size() + 1, rest.size()));
-        if (!node.empty() && node.size() <= 253) nodes.emplace_back(node);
+// Reads "a,b". Users can edit it.
+std::vector<std::string> names_in(std::string_view note, std::size_t most) {
+    std::vector<std::string> names;
+    while (!note.empty() && names.size() < most) {
+        const std::string_view name = note.substr(0, note.find(','));
+        note.remove_prefix(std::min(name.size() + 1, note.size()));
+        if (!name.empty() && name.size() <= 253) names.emplace_back(name);
     }
-    return nodes;
+    return names;
 }
 
 std::optional<bool> written_suspend(const Json& annotations) {
@@ -166,7 +165,9 @@ JobSet parse_job_set(const Json& object) {
     job_set.restarts_before = parse_restarts_before(annotations[restarts_before_annotation].as_string());
     job_set.restarts = job_set.restarts_before + parse_restarts(object["status"]);
     job_set.is_attempt = annotations.contains(attempt_annotation);
-    job_set.excluded_nodes = excluded_nodes(annotations);
+    job_set.excluded_nodes =
+        names_in(annotations[excluded_nodes_annotation].as_string(), most_excluded_nodes);
+    job_set.finished_jobs = names_in(annotations[finished_jobs_annotation].as_string(), most_finished_jobs);
     job_set.max_restarts = object["spec"]["failurePolicy"]["maxRestarts"].as_int();
     job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
     find_missing(object["spec"], job_set);

@@ -1,6 +1,7 @@
 #include "lifecycle/jobs_status.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lifecycle {
 namespace {
@@ -18,11 +19,25 @@ std::vector<api::JobStatus> storable(const std::vector<api::JobStatus>& entries)
     return kept;
 }
 
+// The JobSet of a later attempt lacks them, and its counts do as well.
+std::vector<api::JobStatus> of_finished_jobs(const api::TrainJob& job, const api::JobSet& job_set) {
+    const auto& names = job_set.finished_jobs;
+    std::vector<api::JobStatus> entries;
+    std::copy_if(job.jobs_status.begin(), job.jobs_status.end(), std::back_inserter(entries),
+                 [&](const api::JobStatus& entry) {
+                     return std::find(names.begin(), names.end(), entry.name) != names.end();
+                 });
+    return entries;
+}
+
 }  // namespace
 
 std::vector<api::JobStatus> jobs_status(const Observed& observed) {
-    if (const api::JobSet* job_set = own_job_set(observed); job_set && !job_set->replicated_jobs.empty())
-        return storable(job_set->replicated_jobs);
+    if (const api::JobSet* job_set = own_job_set(observed); job_set && !job_set->replicated_jobs.empty()) {
+        std::vector<api::JobStatus> entries = of_finished_jobs(*observed.job, *job_set);
+        entries.insert(entries.end(), job_set->replicated_jobs.begin(), job_set->replicated_jobs.end());
+        return storable(entries);
+    }
     // The list is never emptied: it shows that there was a JobSet. Without that, a new one would be built
     // from a newer runtime.
     std::vector<api::JobStatus> entries =

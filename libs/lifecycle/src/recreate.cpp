@@ -132,7 +132,8 @@ bool deletes_volume_claims(const api::Json& job_set_spec) {
 }
 
 bool has_finished_jobs(const api::JobSet& job_set) {
-    return std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(),
+    return !job_set.finished_jobs.empty() ||
+           std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(),
                        [](const api::JobStatus& each) { return each.succeeded > 0; });
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from attempts import (LATER, SOON, attempt, counters, decisions, fail, failed, is_backing_off, policy, soon, started, until_backing_off,
                       until_counted)
-from jobs import runtime, train_job
+from jobs import ANCESTOR, runtime, train_job
 from progress import delete_jobs, fail_pod, owner, pods, resume, running_pods, seconds, suspend, uid, until, until_gone, until_held
 from rest import true_conditions, wait_for
 
@@ -122,3 +122,40 @@ def test_volume_claims_outlive_every_attempt_and_those_to_be_deleted_go_with_the
         rest.delete("trainjobs", "stored")
         soon(rest, "the claim to go", lambda: stored() == [None, before[1]])
         assert "deletionTimestamp" not in rest.get("persistentvolumeclaims", "kept-stored")["metadata"]
+
+
+@together
+def test_an_initializer_that_has_succeeded_runs_once_however_many_attempts_follow_unless_its_claim_is_lost(signalbox, rest):
+    made = runtime("initialized", **policy(backoff=SOON))
+    spec = made["spec"]["template"]["spec"]
+    spec["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": {
+        "resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}}]}]
+    mount = {"volumeMounts": [{"name": "data", "mountPath": "/workspace"}]}
+    (node,) = spec["replicatedJobs"]
+    node["dependsOn"] = [{"name": "dataset-initializer", "status": "Complete"}]
+    node["template"]["spec"]["template"]["spec"]["containers"][0].update(mount)
+    spec["replicatedJobs"].insert(0, {"name": "dataset-initializer", "template": {
+        "metadata": {"labels": {ANCESTOR: "dataset-initializer"}},
+        "spec": {"template": {"spec": {"containers": [{"name": "dataset-initializer", "image": "registry.example.com/fetch:1", **mount}]}}}}})
+    rest.create(made)
+
+    def jobs(job_set):
+        return [each["name"] for each in job_set["spec"]["replicatedJobs"]]
+
+    def succeeded():
+        return {each["name"]: each["succeeded"] for each in rest.get("trainjobs", "filled")["status"]["jobsStatus"]}
+    with disks(rest, "data-filled", "data-filled"):
+        rest.create(train_job("filled", "initialized", seconds="never"))
+        former = fail(rest, "filled", of="node")
+        assert jobs(attempt(rest, "filled", 1)) == ["node"]
+        former = fail(rest, "filled", former=former, of="node")
+        until_counted(rest, "filled", (2, 2))
+        assert jobs(attempt(rest, "filled", 2)) == ["node"]
+        pod = started(rest, "filled", former, of="node")
+        assert succeeded() == {"dataset-initializer": 1, "node": 0}
+        # The claim goes with the last Pod that uses it, and the next one is empty.
+        rest.delete("persistentvolumeclaims", "data-filled")
+        fail_pod(rest, pod, 1)
+        assert jobs(attempt(rest, "filled", 3)) == ["dataset-initializer", "node"]
+        soon(rest, "the initializer to succeed again", lambda: succeeded()["dataset-initializer"] == 1)
+        rest.delete("trainjobs", "filled")

@@ -277,6 +277,13 @@ TEST_CASE("a JobSet says which nodes its Pods avoid", "[api]") {
     CHECK(nodes("7").empty());
 }
 
+TEST_CASE("a JobSet says which jobs it lacks since they have succeeded in an earlier attempt", "[api]") {
+    const auto jobs =
+        annotated(R"({"trainer.kubeflow.org/finished-jobs": "dataset-initializer,b,c,d,e,f"})").finished_jobs;
+    CHECK(jobs == std::vector<std::string>{"dataset-initializer", "b", "c", "d", "e"});
+    CHECK(annotated("{}").finished_jobs.empty());
+}
+
 TEST_CASE("all Pods have started once each Job of each replicated job is ready or has ended", "[api]") {
     struct Case {
         const char* name;

@@ -62,7 +62,8 @@ TEST_CASE("of a JobSet in a queue of its own the queue and the last written susp
         "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
         "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50",
             "annotations":{"team":"vision","trainer.kubeflow.org/written-suspend":"false",
-                "trainer.kubeflow.org/attempt":"2","trainer.kubeflow.org/excluded-nodes":"gpu-1,gpu-2"},
+                "trainer.kubeflow.org/attempt":"2","trainer.kubeflow.org/excluded-nodes":"gpu-1,gpu-2",
+                "trainer.kubeflow.org/finished-jobs":"init"},
             "labels":{"a":"b","kueue.x-k8s.io/queue-name":"team"},
             "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job",
                                 "uid":"u1","controller":true}]},
@@ -73,6 +74,7 @@ TEST_CASE("of a JobSet in a queue of its own the queue and the last written susp
     CHECK(kept->written_suspend == false);
     CHECK(kept->is_attempt);
     CHECK(kept->excluded_nodes == std::vector<std::string>{"gpu-1", "gpu-2"});
+    CHECK(kept->finished_jobs == std::vector<std::string>{"init"});
     const auto bytes = enqueued.cache.job_sets().find({"ns", "job"})->object.bytes();
     for (const char* part : {"\"a\"", "vision"}) CHECK(bytes.find(part) == bytes.npos);
 }

@@ -582,6 +582,95 @@ TEST_CASE("the claims of a job outlive its attempts", "[attempts]") {
     CHECK(life.server.take_writes().empty());
 }
 
+namespace {
+
+// The nodes wait for a step that writes to the claim.
+struct WithInitializer : WithClaim {
+    WithInitializer() {
+        server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+            Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];
+            jobs.items().at(0)["dependsOn"] =
+                api::parse_json(R"([{"name": "dataset-initializer", "status": "Complete"}])").value();
+            jobs.push_back(api::parse_json(R"({"name": "dataset-initializer", "template": {
+                "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "dataset-initializer"}},
+                "spec": {"template": {"spec": {"containers": [{"name": "dataset-initializer", "image": "i",
+                    "volumeMounts": [{"name": "data", "mountPath": "/workspace"}]}]}}}}})")
+                               .value());
+        });
+    }
+    std::string jobs() const {
+        std::string names;
+        for (const Json& job : job_set()["spec"]["replicatedJobs"].items())
+            names += std::string(job["name"].as_string()) + (job.contains("dependsOn") ? "* " : " ");
+        return names;
+    }
+    std::string counts() const {
+        std::string text;
+        for (const api::JobStatus& each : state().jobs_status)
+            text += each.name + " " + std::to_string(each.succeeded) + " ";
+        return text;
+    }
+    // Its only node fails after the step has `succeeded`.
+    void fail_after(int succeeded) {
+        reconcile();
+        const std::string step =
+            R"({"name": "dataset-initializer", "succeeded": )" + std::to_string(succeeded) + "}";
+        count_in_job_set(("[" + step + R"(, {"name": "node", "active": 1, "ready": 1}])").c_str());
+        server.now += 10s;
+        reconcile();
+        leave_failed_pod(1, "Error");
+        fail_job_set();
+        server.edit(job_sets, key, [&](Json& job_set) {
+            job_set["status"]["replicatedJobsStatus"] =
+                api::parse_json("[" + step + R"(, {"name": "node", "failed": 1}])").value();
+        });
+        reconcile();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("an initializer that has succeeded does not run again in later attempts", "[attempts]") {
+    WithInitializer life;
+    life.fail_after(1);
+    CHECK(life.jobs() == "node* dataset-initializer ");
+    life.go_on();
+    CHECK(life.attempt() == "1");
+    CHECK(life.jobs() == "node ");
+    CHECK(life.note("trainer.kubeflow.org/finished-jobs") == "dataset-initializer");
+    CHECK(life.counts() == "dataset-initializer 1 node 0 ");
+    life.server.take_writes();
+    life.reconcile_anew();
+    CHECK(life.server.take_writes().empty());
+
+    life.fail();
+    life.reconcile();
+    life.go_on();
+    CHECK(life.attempt() == "2");
+    CHECK(life.jobs() == "node ");
+    CHECK(life.counts() == "dataset-initializer 1 node 0 ");
+}
+
+TEST_CASE("an initializer that has not succeeded, or whose claim is lost, runs again", "[attempts]") {
+    WithInitializer life;
+    SECTION("it has not succeeded") { life.fail_after(0); }
+    SECTION("the claim is lost between the attempts") {
+        life.fail_after(1);
+        life.server.erase(volume_claims, {"ns", "data-job"});
+    }
+    SECTION("and was made again by a reconcile that went no further") {
+        life.fail_after(1);
+        Json claim = *life.claim();
+        claim["metadata"]["creationTimestamp"] = api::format_time(life.server.now + 1s);
+        life.server.restore(volume_claims, std::move(claim));
+    }
+    life.go_on();
+    CHECK(life.attempt() == "1");
+    CHECK(life.jobs() == "node* dataset-initializer ");
+    CHECK(life.note("trainer.kubeflow.org/finished-jobs").empty());
+    CHECK(life.claim());
+}
+
 TEST_CASE("a claim of somebody else is not taken", "[attempts]") {
     WithClaim life;
     life.server.put(volume_claims, api::parse_json(R"({"apiVersion": "v1", "kind": "PersistentVolumeClaim",

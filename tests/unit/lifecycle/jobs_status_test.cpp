@@ -17,6 +17,13 @@ TEST_CASE("jobsStatus follows the JobSet", "[jobs_status]") {
         observed.job_set->replicated_jobs.clear();
         CHECK(text(jobs_status(observed)) == "node:");
     }
+    SECTION("jobs that succeeded in an earlier attempt, and that the JobSet lacks, stay first") {
+        observed.job->jobs_status = {
+            {.name = "node", .failed = 1}, {.name = "init", .succeeded = 1}, {.name = "old", .succeeded = 1}};
+        observed.job_set->finished_jobs = {"init", "never-counted"};
+        observed.job_set->replicated_jobs = {{.name = "node", .active = 1}};
+        CHECK(text(jobs_status(observed)) == "init: 1 succeeded node: 1 active");
+    }
     SECTION("without a JobSet nothing is active") {
         observed.job->jobs_status = {
             {.name = "node", .ready = 1, .succeeded = 2, .failed = 3, .active = 4, .suspended = 5}};

@@ -94,6 +94,19 @@ TEST_CASE("a gang is ready when all Pods of its members are", "[conditions]") {
     }
 }
 
+TEST_CASE("a gang lacks no job that has finished in an earlier attempt", "[conditions]") {
+    const Json runtime = tree(
+        "{spec: {mlPolicy: {}, podGroupPolicy: {coscheduling: {}}, template: {spec: {replicatedJobs: "
+        "[{name: dataset}, {name: node}]}}}}");
+    const api::TrainJob job = api::parse_train_job(train_job());
+    api::JobSet attempt;
+    attempt.replicated_jobs = {{.name = "node", .ready = 1, .active = 1}};
+    const auto status = [&] { return runtime::conditions_of_plugins(job, &attempt, runtime).at(0).status; };
+    CHECK(status() == "False");
+    attempt.finished_jobs = {"dataset"};
+    CHECK(status() == "True");
+}
+
 TEST_CASE("a gang says nothing where its JobSet's counts do not", "[conditions]") {
     const Json runtime = changed(plain_runtime(), {{"spec.podGroupPolicy", "{coscheduling: {}}"}});
     const Json elastic =

@@ -11,6 +11,9 @@
 
 namespace api {
 
+/// The most names that finished_jobs_annotation may have.
+inline constexpr std::size_t most_finished_jobs = 5;
+
 /// The fields of a JobSet that decisions depend on. The reconciler reads the others live when it needs them.
 struct JobSet {
     ObjectMeta meta = {};
@@ -31,6 +34,7 @@ struct JobSet {
     std::optional<std::int64_t> max_restarts = {};  ///< of its failure policy, for its own alone
     bool is_attempt = false;                        ///< attempt_annotation: Signalbox judges its failure
     std::vector<std::string> excluded_nodes = {};   ///< excluded_nodes_annotation
+    std::vector<std::string> finished_jobs = {};    ///< finished_jobs_annotation
     std::string restart_message = {};               ///< why it started again the last time
     /// The first replicated job that may start now and lacks Jobs, or Pods of them, by these counts. If the
     /// JobSet is not suspended, a suspended Job has no Pods. Empty if there is none, or if

@@ -42,6 +42,9 @@ inline constexpr std::string_view restarts_before_annotation = "trainer.kubeflow
 inline constexpr std::string_view attempt_annotation = "trainer.kubeflow.org/attempt";
 /// An annotation of such a JobSet: the nodes that its Pods avoid, "gpu-17,gpu-3".
 inline constexpr std::string_view excluded_nodes_annotation = "trainer.kubeflow.org/excluded-nodes";
+/// An annotation of such a JobSet: the replicated jobs that it lacks, since they have succeeded in an earlier
+/// attempt, "dataset-initializer,model-initializer".
+inline constexpr std::string_view finished_jobs_annotation = "trainer.kubeflow.org/finished-jobs";
 inline constexpr std::string_view support_label = "trainer.kubeflow.org/support";
 /// The finalizer that older controllers left on runtimes. It is only removed.
 inline constexpr std::string_view legacy_runtime_finalizer = "trainer.kubeflow.org/resource-in-use";

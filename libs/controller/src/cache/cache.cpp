@@ -117,7 +117,7 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     Json& metadata = object["metadata"];
     keep_entries(object, "annotations",
                  {api::restarts_before_annotation, api::attempt_annotation, api::excluded_nodes_annotation,
-                  api::written_suspend_annotation});
+                  api::finished_jobs_annotation, api::written_suspend_annotation});
     keep_entries(object, "labels", queue_keys);
     keep_items(metadata.find("ownerReferences"),
                [](const Json& owner) { return owner["controller"].bool_or(false); });

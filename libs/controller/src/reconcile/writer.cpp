@@ -16,6 +16,7 @@
 #include "reconcile/job_set_writer.hpp"
 #include "reconcile/runtime_snapshot.hpp"
 #include "runtime/applied_hash.hpp"
+#include "runtime/finished_jobs.hpp"
 #include "runtime/live_defaults.hpp"
 
 namespace controller {
@@ -37,16 +38,22 @@ struct Basis {
 };
 
 // Returns the inputs of a build without key pairs. They refer to the job and to the runtime. A JobSet keeps
-// the nodes that it avoids: what is built must not depend on the time.
-runtime::Inputs inputs_of(const Basis& basis, const api::TrainJob& job, const View& view, api::Time now) {
+// the nodes that it avoids and the jobs that it lacks: what is built must not depend on the time.
+runtime::Inputs inputs_of(const Basis& basis, const api::TrainJob& job, const View& view,
+                          const runtime::Pipeline& pipeline, api::Time now) {
     runtime::Inputs inputs = {.job = job,
                               .runtime = *basis.chosen.runtime,
                               .observed = basis.found.observed,
                               .restarts_before = lifecycle::restarts_before(view.observed)};
-    if (const api::JobSet* job_set = lifecycle::own_job_set(view.observed))
+    if (const api::JobSet* job_set = lifecycle::own_job_set(view.observed)) {
         inputs.excluded_nodes = job_set->excluded_nodes;
-    else if (const auto policy = api::failure_policy(*basis.chosen.runtime, job.spec))
+        inputs.finished_jobs = job_set->finished_jobs;
+    } else if (const auto policy = api::failure_policy(*basis.chosen.runtime, job.spec)) {
         inputs.excluded_nodes = api::excluded_nodes(*policy, job.failures, now);
+        if (const auto* restarting = api::find_condition(job.conditions, api::condition::restarting))
+            inputs.finished_jobs =
+                runtime::finished_initializers(inputs, restarting->last_transition, pipeline);
+    }
     return inputs;
 }
 
@@ -249,7 +256,7 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
 
     // Each step takes a tenth of a second for objects of megabytes.
     co_await net::next_turn();
-    runtime::Inputs inputs = inputs_of(basis, wanted, view_, now_);
+    runtime::Inputs inputs = inputs_of(basis, wanted, view_, build_context_.pipeline, now_);
     auto made = build(found.needs, inputs, build_context_.pipeline);
     if (const auto* failure = std::get_if<StepFailure>(&made)) {
         // Users can edit the note of the former number of nodes.
@@ -340,7 +347,9 @@ kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
     auto looked_up = co_await look_up(server_, view_, build_context_, source, job());
     if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return unless_unread(std::move(*failure));
     const Basis& basis = std::get<Basis>(looked_up);
-    JobSetWriter job_set(server_, view_, note_of(basis, inputs_of(basis, job(), view_, now_)), written_);
+    JobSetWriter job_set(server_, view_,
+                         note_of(basis, inputs_of(basis, job(), view_, build_context_.pipeline, now_)),
+                         written_);
     co_return co_await job_set.remove_if_outdated();
 }
 
@@ -354,13 +363,13 @@ kube::Task<Outcome> Writer::resize(lifecycle::Run step) {
     if (basis.chosen.plan.store != lifecycle::SnapshotPlan::Store::keep)
         co_return kept_job_set("the snapshot of its runtime is gone", false);
     co_await net::next_turn();
-    runtime::Inputs inputs = inputs_of(basis, job(), view_, now_);
+    runtime::Inputs inputs = inputs_of(basis, job(), view_, build_context_.pipeline, now_);
     auto made = build(basis.found.needs, inputs, build_context_.pipeline);
     if (auto* failure = std::get_if<StepFailure>(&made)) co_return kept_without(std::move(*failure));
     const auto& built = std::get<runtime::Built>(made);
     co_await net::next_turn();
     const api::TrainJob of_former_size = with_num_nodes(job(), *view_.observed.job_set->built_for_nodes);
-    runtime::Inputs former_inputs = inputs_of(basis, of_former_size, view_, now_);
+    runtime::Inputs former_inputs = inputs_of(basis, of_former_size, view_, build_context_.pipeline, now_);
     former_inputs.ssh_key_pair = inputs.ssh_key_pair;
     former_inputs.curve_key_pair = inputs.curve_key_pair;
     const auto former = runtime::build(former_inputs, build_context_.pipeline);

@@ -5,7 +5,8 @@
 
 namespace lifecycle {
 
-/// Returns the `jobsStatus` to store: the JobSet's counts in its order. Without an own JobSet, or before it
+/// Returns the `jobsStatus` to store: those of the jobs that its attempt lacks, since they have succeeded in
+/// an earlier one, then the JobSet's counts in its order. Without an own JobSet, or before it
 /// has counts, the stored entries stay, but with no ready, active or suspended Jobs.
 std::vector<api::JobStatus> jobs_status(const Observed& observed);
 

@@ -87,7 +87,8 @@ api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live, bool ke
 /// Returns whether deleting the JobSet also deletes volume claims of its `spec.volumeClaimPolicies`.
 bool deletes_volume_claims(const api::Json& job_set_spec);
 
-/// Returns whether Jobs of the JobSet have succeeded, such as its initializers.
+/// Returns whether Jobs of the JobSet have succeeded, such as its initializers, or those of an earlier
+/// attempt that it lacks.
 bool has_finished_jobs(const api::JobSet& job_set);
 
 }  // namespace lifecycle

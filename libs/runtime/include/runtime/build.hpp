@@ -82,6 +82,7 @@ struct Inputs {
     std::optional<CurveKeyPair> curve_key_pair = {};
     api::Restarts restarts_before = {};            ///< of the TrainJob's JobSets before the one that is built
     std::vector<std::string> excluded_nodes = {};  ///< under a failure policy, nodes that its Pods avoid
+    std::vector<std::string> finished_jobs = {};   ///< of finished_initializers(): they are not built
 };
 
 /// Returns the observed object that was needed by name; nullptr if it does not exist.

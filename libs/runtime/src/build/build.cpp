@@ -5,6 +5,7 @@
 #include "api/json.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
+#include "build/finished_jobs.hpp"
 #include "build/number_rules.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
@@ -139,6 +140,7 @@ api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
     if (!patched) return patched.error();
 
     const auto ignored = fields_without_job(inputs.job.spec, patched->spec, plugins);
+    leave_out(patched->spec, inputs.finished_jobs);
     const Json& runtime_spec = inputs.runtime["spec"];
     Info info = {.job = inputs.job,
                  .ml_policy = runtime_spec["mlPolicy"],

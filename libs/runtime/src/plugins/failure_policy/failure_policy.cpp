@@ -20,8 +20,8 @@ bool is_in_force(const Json& runtime, const Json& train_job_spec) {
 // Notes the restarts of the TrainJob's former JobSets. Replaces an annotation of the template, which would
 // refill or empty the budget, or make a JobSet an attempt.
 void note_restarts_before(const Inputs& inputs, Info& info) {
-    for (const std::string_view name :
-         {api::restarts_before_annotation, api::attempt_annotation, api::excluded_nodes_annotation})
+    for (const std::string_view name : {api::restarts_before_annotation, api::attempt_annotation,
+                                        api::excluded_nodes_annotation, api::finished_jobs_annotation})
         if (info.annotations.is_object()) info.annotations.erase(name);
     if (inputs.restarts_before != api::Restarts())
         info.annotations[api::restarts_before_annotation] = restarts_before_text(inputs.restarts_before);
@@ -86,9 +86,9 @@ bool is_placed_by_kueue(const Json& pod_template) {
            });
 }
 
-std::string joined(const std::vector<std::string>& nodes) {
+std::string joined(const std::vector<std::string>& names) {
     std::string text;
-    for (const std::string& node : nodes) text += (text.empty() ? "" : ",") + node;
+    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
     return text;
 }
 
@@ -107,6 +107,8 @@ public:
         info.annotations[api::attempt_annotation] = std::to_string(inputs.restarts_before.all);
         if (!inputs.excluded_nodes.empty())
             info.annotations[api::excluded_nodes_annotation] = joined(inputs.excluded_nodes);
+        if (!inputs.finished_jobs.empty())
+            info.annotations[api::finished_jobs_annotation] = joined(inputs.finished_jobs);
         info.spec["failurePolicy"] = policy_of_attempts();
         Json* jobs = info.spec.find("replicatedJobs");
         if (!jobs) return {};

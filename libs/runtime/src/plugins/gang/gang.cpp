@@ -204,7 +204,9 @@ void add_gang_condition(const ConditionsContext& context, std::vector<api::Condi
     const auto pod_sets = count_pods(spec, context.plugins, context.job.spec["trainer"]["numNodes"].as_int());
     std::string missing;
     for (const GangJob& each : gang_of(spec, pod_sets)) {
-        if (!each.is_member) continue;
+        const auto& left_out = job_set->finished_jobs;
+        if (!each.is_member || std::find(left_out.begin(), left_out.end(), each.pods->name) != left_out.end())
+            continue;
         if (each.pods->least) return;
         if (missing.empty()) missing = missing_of(each.pods->name, job_set->replicated_jobs);
     }

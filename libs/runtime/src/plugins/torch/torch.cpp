@@ -106,12 +106,15 @@ struct Missing {
     Json value = {};
 };
 
-std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_spec) {
+// `left_out`: jobs that the JobSet lacks, although the template has them.
+std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_spec,
+                                     const std::vector<std::string>& left_out = {}) {
     std::vector<Missing> missing;
     api::NamedItems named;
     for (std::size_t i = 0; i < targets.items().size(); ++i) {
         const Json& target = targets[i];
         const std::string job_name(target["jobName"].as_string());
+        if (std::find(left_out.begin(), left_out.end(), job_name) != left_out.end()) continue;
         const Json* job = named.find(job_set_spec["replicatedJobs"], job_name);
         const Json& pod_spec = (job ? *job : no_job)["template"]["spec"]["template"]["spec"];
         const auto& names = target["containerNames"].items();
@@ -232,7 +235,7 @@ public:
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         const PodSet* pods = info.trainer_pod_set();
         const Json& targets = targets_of(inputs.runtime);
-        if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
+        if (const auto missing = missing_targets(targets, info.spec, inputs.finished_jobs); !missing.empty())
             return api::invalid(missing.front().path,
                                 "there is no " + missing.front().what + " in the template");
         const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.devices);

@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/json.hpp"
+
+namespace runtime {
+
+/// Removes these replicated jobs from the spec of a JobSet, and what waits for them.
+void leave_out(api::Json& job_set_spec, const std::vector<std::string>& jobs);
+
+}  // namespace runtime
