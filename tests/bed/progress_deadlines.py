@@ -6,6 +6,7 @@ from rest import ApiError, conditions
 
 SECONDS = "trainer.kubeflow.org/progress-deadline-seconds"
 ACTION = "trainer.kubeflow.org/progress-deadline-action"
+START = "trainer.kubeflow.org/start-deadline-seconds"
 LEASE = "signalbox-progress"
 
 

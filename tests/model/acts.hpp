@@ -160,6 +160,8 @@ Check same_job_set();
 Check owns_no_defaults();
 /// Checks that Jobs were deleted only together with their Pods.
 Check jobs_went_with_their_pods();
+/// Checks the restarts in the status: all of them, and those that count, "2,1".
+Check restarted(const char* want);
 /// Checks that the status has all restarts of all JobSets, and all attempts that have failed.
 Check counts_all_restarts();
 /// Checks that its Pods run elsewhere, and that its JobSet notes that.

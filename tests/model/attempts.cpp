@@ -17,15 +17,6 @@ Action policy(const char* text, Tweak tweak = {}) {
     return make_runtime(tweak ? both(policy, std::move(tweak)) : policy);
 }
 
-Check restarted(const char* want) {
-    return [want](const World& world) -> std::string {
-        const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
-        if (!stored) return "";
-        const std::string is = api::restarts_before_text(api::parse_restarts(stored->object["status"]));
-        return is == want ? "" : "its restarts are " + is;
-    };
-}
-
 // All JobSets have as many nodes as the first one.
 std::string has_equal_attempts(const World& world) {
     std::set<std::string> nodes;
@@ -196,6 +187,7 @@ std::vector<Scenario> between_attempts() {
                        {"+JobsCreationSucceeded +BackingOff (deleted); finished; snapshot; 0 active",
                         // It was judged only then, or never had a JobSet.
                         "+JobsCreationSucceeded +ReachedMaxRestarts (deleted); finished; snapshot; 0 active",
+                        "no conditions (deleted); no JobSet; snapshot; 0 active",
                         "no conditions (deleted); no JobSet; no snapshot; 0 active"},
                        {"JobsCreationSucceeded", "TrainJobRestarted"}},
                       "1,1"),
@@ -285,6 +277,9 @@ const char* const no_restarts = R"({"restarts":0,"restartsCountTowardsMax":0})";
 
 std::vector<Scenario> under_obstacles() {
     const char* const waits = "+JobsCreationSucceeded +BackingOff; finished; snapshot; 0 active";
+    // They put the next attempt off.
+    const char* const waits_without_job_set =
+        "+JobsCreationSucceeded +BackingOff; no JobSet; snapshot; 0 active";
     return {
         with_restarts({"failed Pods cannot be listed for a moment",
                        {{1s, policy(once_a_job)},
@@ -320,7 +315,7 @@ std::vector<Scenario> under_obstacles() {
           {2s, make_job(with(pods_that("20", "failed-once")))},
           {40s, set_status(many_restarts)},
           {45s, set_status(no_restarts)}},
-         {completed, waits},
+         {completed, waits, waits_without_job_set},
          restarts_and_completes,
          900s,
          {},
@@ -329,9 +324,10 @@ std::vector<Scenario> under_obstacles() {
          {{1s, policy(with_a_minute)},
           {2s, make_job(with(pods_that("20", "failed-once")))},
           {40s, set_status(many_restarts)}},
-         {waits, completed, given_up,
+         {waits, completed, given_up, waits_without_job_set,
           // They wrote before it was judged.
-          "+JobsCreationSucceeded; finished; snapshot; 0 active"},
+          "+JobsCreationSucceeded; finished; snapshot; 0 active",
+          "no conditions; finished; snapshot; 0 active"},
          {"JobsCreationSucceeded", "TrainJobRestarted"},
          900s,
          {},

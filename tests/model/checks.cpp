@@ -151,6 +151,15 @@ Check jobs_went_with_their_pods() {
     };
 }
 
+Check restarted(const char* want) {
+    return [want](const World& world) -> std::string {
+        const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (!stored) return "";
+        const std::string is = api::restarts_before_text(api::parse_restarts(stored->object["status"]));
+        return is == want ? "" : "its restarts are " + is;
+    };
+}
+
 Check counts_all_restarts() {
     return [](const World& world) -> std::string {
         const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);

@@ -135,6 +135,7 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
         (before.is_null() || !api::parse_job_set(before).any_active()))
         active_since_[api::parse_meta(after).uid] = time_.wall_seconds();
     if (kind.kind == "JobSet" && !after.is_null()) note_start(before, after);
+    if (kind.kind == "JobSet" && !after.is_null()) note_all_started(before, after);
     if (kind.kind == "JobSet" && !after.is_null()) note_attempt(before, after, by_reconciler);
     if (kind.kind == "PersistentVolumeClaim") check_claim(key, before, after);
     if (kind.kind == "Job" && !after.is_null()) note_pods(after);

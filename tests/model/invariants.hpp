@@ -68,6 +68,7 @@ private:
         std::vector<std::pair<api::Time, bool>> suspends = {};  // values of spec.suspend with their times
         bool has_attempts = false;                              // under a failure policy
         bool has_false_restarts = false;                        // by another writer, or a late JobSet
+        std::map<std::string, api::JobSet> made = {};           // attempts as they were made, by UID
         std::map<std::string, std::int64_t> failed = {};        // attempts, by the UID of the JobSet
         std::set<std::string> counted = {};                     // those that the status counts
     };
@@ -88,7 +89,10 @@ private:
     void check_deadline(const api::TrainJob& before);
     void check_stall(const api::TrainJob& before, const api::TrainJob& after);
     void check_progress(const api::TrainJob& before, const api::TrainJob& after);
+    api::Time reports_since(const api::TrainJob& job) const;
+    std::optional<api::Time> started_since(const api::TrainJob& job) const;
     void note_start(const api::Json& before, const api::Json& after);
+    void note_all_started(const api::Json& before, const api::Json& after);
     bool allows_verdict(std::chrono::seconds limit) const;
     void check_times(const api::TrainJob& before, const api::TrainJob& after);
     bool has_just_been_edited(const ApiModel::Name& name) const;
@@ -103,7 +107,9 @@ private:
     void note_attempt(const api::Json& before, const api::Json& after, bool by_reconciler);
     void check_attempts(const api::TrainJob& before, const api::TrainJob& after);
     void check_judgement(const api::TrainJob& before, const api::TrainJob& after);
-    void check_next_attempt(const api::JobSet& failed, const api::TrainJob& job);
+    void check_hang(const api::TrainJob& before);
+    std::vector<std::string> ended_attempts(const Life& life, std::int64_t attempt, bool hung) const;
+    void check_next_attempt(const api::JobSet& ended, const api::TrainJob& job);
     bool is_over(const api::JobSet& job_set, const api::TrainJob* job) const;
     void check_claim(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     std::optional<api::FailurePolicy> failure_policy_of(const api::TrainJob& job) const;
@@ -145,6 +151,7 @@ private:
     std::map<std::string, api::Time> finished_since_;  // by the JobSet's UID
     std::map<std::string, api::Time> has_jobs_since_;  // by the JobSet's UID
     std::map<std::string, api::Time> has_pods_since_;  // by the JobSet's UID
+    std::map<std::string, api::Time> all_started_;     // since when all its Pods run, by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;          // their UIDs
     std::set<std::string> failed_pods_;                // their names
     std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs

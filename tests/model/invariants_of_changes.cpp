@@ -66,7 +66,9 @@ bool Invariants::was_corrected_since(const Json& job_set, const api::TrainJob& j
         has_withdrawn_label ||
         (image.is_string() && made["template"]["spec"]["containers"][std::size_t{0}]["image"] != image) ||
         (nodes.as_int() && made["parallelism"] != nodes);
-    return !lifecycle::had_job_set(job) && differs;
+    // A suspension that is stored first says what the job began with, but not yet that it has a JobSet.
+    const bool is_shown = !job.jobs_status.empty() || api::is_true(job.conditions, api::condition::created);
+    return !is_shown && differs;
 }
 
 void Invariants::note_start(const Json& before, const Json& after) {

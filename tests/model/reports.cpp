@@ -1,5 +1,8 @@
 // Reports of progress, the Lease of their server, and what follows from both.
+#include <algorithm>
+
 #include "acts.hpp"
+#include "api/job_set.hpp"
 #include "kube/client/request.hpp"
 #include "progress/availability.hpp"
 #include "scenario_lists.hpp"
@@ -22,6 +25,15 @@ Tweak limited(const char* action, const char* seconds = "60") {
     return [=](Json& job) {
         Json& annotations = job["metadata"]["annotations"];
         annotations[api::progress_seconds_annotation] = seconds;
+        annotations[api::progress_action_annotation] = action;
+    };
+}
+
+// That of the start deadline.
+Tweak limited_start(const char* action) {
+    return [=](Json& job) {
+        Json& annotations = job["metadata"]["annotations"];
+        annotations[api::start_seconds_annotation] = "60";
         annotations[api::progress_action_annotation] = action;
     };
 }
@@ -66,17 +78,189 @@ std::vector<Scenario::Step> all_of_steps(std::vector<Scenario::Step> first,
     return first;
 }
 
-std::vector<Scenario::Step> begin(const char* action, std::chrono::seconds served = 700s) {
-    return {{1s, make_runtime()},
+std::vector<Scenario::Step> begin(Action runtime, Tweak limits, std::chrono::seconds served = 700s) {
+    return {{1s, std::move(runtime)},
             {1s, serve_reports(served)},
-            {2s, make_job(with(pods_that("never")), limited(action))}};
+            {2s, make_job(with(pods_that("never")), std::move(limits))}};
+}
+
+std::vector<Scenario::Step> begin(const char* action, std::chrono::seconds served = 700s) {
+    return begin(make_runtime(), limited(action), served);
+}
+
+Action policy(const char* text = R"({"maxRestarts":1})") {
+    return make_runtime(run_policy(std::string(R"({"failurePolicy":)") + text + "}"));
+}
+
+const char* const with_a_minute = R"({"maxRestarts":1,"backoff":{"initialSeconds":60}})";
+
+// What runs, if anything, is the attempt that the status tells of, and the status has an entry for each
+// attempt that was restarted.
+Check tells_of_attempts(bool may_have_completed = false) {
+    return [=](const World& world) -> std::string {
+        const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (!stored) return "";
+        const api::TrainJob job = api::parse_train_job(stored->object);
+        const auto told = std::count_if(job.failures.begin(), job.failures.end(), [](const auto& each) {
+            return each.decision == api::FailureDecision::restart;
+        });
+        if (told != job.restarts.all || job.restarts.counted != job.restarts.all)
+            return "its restarts are " + api::restarts_before_text(job.restarts) + ", and it tells of " +
+                   std::to_string(told);
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const auto attempt = set ? api::parse_job_set(set->object).restarts.all : job.restarts.all;
+        return attempt == job.restarts.all || may_have_completed
+                   ? ""
+                   : "its JobSet is attempt " + std::to_string(attempt);
+    };
+}
+
+// Unless something fails, it has those restarts.
+Scenario with_restarts(Scenario scenario, const char* want) {
+    scenario.when_unharmed = restarted(want);
+    if (!scenario.check) scenario.check = tells_of_attempts();
+    return scenario;
+}
+
+const std::vector<std::string> restarts_and_runs = {"JobsCreationSucceeded", "TrainJobRestarted",
+                                                    "WaitingForDeletion"};
+
+std::vector<Scenario> start_deadlines() {
+    const char* const failed_later =
+        "-Resumed +JobsCreationSucceeded +ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
+    const std::vector<std::string> fails = {"JobSetDeleted", "JobsCreationSucceeded",
+                                            "ProgressDeadlineExceeded"};
+    return {
+        {"a job starts and reports nothing", begin(make_runtime(), limited_start("Fail")), {failed}, fails},
+        {"a job that was initialized starts and reports nothing",
+         begin(make_runtime(initializer()), limited_start("Fail")),
+         {failed},
+         fails},
+        {"a job starts and reports nothing until it is stalled",
+         all_of_steps(begin(make_runtime(), limited_start("Warn")), reports(200s, 900s)),
+         {running},
+         {"JobsCreationSucceeded", "ProgressDeadlineExceeded", "ProgressResumed"}},
+        {"a job that reports nothing stays stalled",
+         begin(make_runtime(), limited_start("Warn")),
+         {stalled},
+         {"JobsCreationSucceeded", "ProgressDeadlineExceeded"}},
+        {"a job reports once after its start",
+         all_of_steps(begin(make_runtime(), limited_start("Fail")), {{20s, report()}}),
+         {running},
+         {"JobsCreationSucceeded"}},
+        {"a job that has not reported is suspended and resumed",
+         all_of_steps(begin(make_runtime(), limited_start("Fail"), 900s),
+                      {{60s, change_job(R"({"spec":{"suspend":true}})")},
+                       {200s, change_job(R"({"spec":{"suspend":false}})")}}),
+         // A reconciler that was down let it run.
+         {failed_later, failed},
+         {"JobSetDeleted", "JobsCreationSucceeded", "ProgressDeadlineExceeded", "Resumed", "Suspended"},
+         900s},
+        {"the JobSet of a job that has not reported is deleted",
+         all_of_steps(begin(make_runtime(), limited_start("Fail")), {{60s, remove_job_set("Background")}}),
+         {failed},
+         {"JobSetDeleted", "JobSetRecreated", "JobsCreationSucceeded", "ProgressDeadlineExceeded"}},
+        with_restarts({"a job reports nothing in its first attempt",
+                       all_of_steps(begin(policy(), limited_start("Restart")), reports(200s, 900s)),
+                       {running},
+                       restarts_and_runs},
+                      "1,1"),
+    };
+}
+
+std::vector<Scenario> hangs() {
+    const char* const given_up = "+JobsCreationSucceeded +ReachedMaxRestarts; no JobSet; snapshot; 0 active";
+    const char* const failed_as_it_was_deleted =
+        "+JobsCreationSucceeded +ProgressDeadlineExceeded (deleted); no JobSet; snapshot; 0 active";
+    const char* const next_one_waits =
+        "+JobsCreationSucceeded +BackingOff +Suspended; suspended; snapshot; 0 active";
+    const char* const suspend = R"({"spec":{"suspend":true}})";
+    const std::vector<Scenario::Step> hung = {{20s, report()}};
+    return {
+        with_restarts(
+            {"a job hangs once and starts again",
+             all_of_steps(all_of_steps(begin(policy(), limited("Restart")), hung), reports(200s, 900s)),
+             {running},
+             restarts_and_runs},
+            "1,1"),
+        with_restarts(
+            {"a job hangs again and again",
+             all_of_steps(begin(policy(), limited("Restart"), 900s), {{20s, report()}, {200s, report(20)}}),
+             // A report that came as an attempt hung was no report of the next one.
+             {given_up, running},
+             {"JobSetDeleted", "JobsCreationSucceeded", "ReachedMaxRestarts", "TrainJobRestarted",
+              "WaitingForDeletion"},
+             900s},
+            "1,1"),
+        {"a job that hangs has nothing to restart by",
+         all_of_steps(begin("Restart"), hung),
+         {failed},
+         {"JobSetDeleted", "JobsCreationSucceeded", "ProgressDeadlineExceeded"}},
+        with_restarts({"the server of reports is away, and a job hangs",
+                       all_of_steps(all_of_steps(begin(policy(), limited("Restart"), 100s),
+                                                 {{300s, serve_reports(400s)}}),
+                                    hung),
+                       {running},
+                       restarts_and_runs,
+                       900s},
+                      "1,1"),
+        with_restarts({"there is no server of reports, and a job hangs",
+                       all_of_steps(begin(policy(), limited("Restart"), 0s), hung),
+                       {running},
+                       {"JobsCreationSucceeded"}},
+                      "0,0"),
+        with_restarts({"a job that hung is suspended before its next attempt",
+                       all_of_steps(all_of_steps(begin(policy(with_a_minute), limited("Restart")), hung),
+                                    {{160s, change_job(suspend)}}),
+                       // It was suspended before it was judged.
+                       {next_one_waits, held},
+                       {"JobsCreationSucceeded", "Suspended", "TrainJobRestarted", "WaitingForDeletion"}},
+                      "1,1"),
+        with_restarts(
+            {"a job that hung is suspended before its next attempt and resumed",
+             all_of_steps(all_of_steps(begin(policy(with_a_minute), limited("Restart")), hung),
+                          {{160s, change_job(suspend)}, {300s, change_job(R"({"spec":{"suspend":false}})")}}),
+             {resumed_and_running, running},
+             {"JobsCreationSucceeded", "Resumed", "Suspended", "TrainJobRestarted", "WaitingForDeletion"}},
+            "1,1"),
+        with_restarts(
+            {"the deadline passes before the next attempt of a job that hung",
+             all_of_steps({{1s, policy(with_a_minute)},
+                           {1s, serve_reports(700s)},
+                           {2s, make_job(with(pods_that("never")), limited("Restart"),
+                                         set("activeDeadlineSeconds", "170"))}},
+                          hung),
+             {overdue, overdue_before_it_began, overdue_before_anything},
+             {"DeadlineExceeded", "JobsCreationSucceeded", "TrainJobRestarted", "WaitingForDeletion"}},
+            "1,1"),
+        with_restarts({"a job that hangs is deleted and held by a finalizer",
+                       all_of_steps(all_of_steps(begin(policy(), limited("Restart")), hung),
+                                    {{10s, hold(train_jobs)}, {100s, remove_job("Background")}}),
+                       {failed_as_it_was_deleted,
+                        // It was deleted before it had a JobSet.
+                        "no conditions (deleted); no JobSet; snapshot; 0 active",
+                        "no conditions (deleted); no JobSet; no snapshot; 0 active"},
+                       {"JobSetDeleted", "JobsCreationSucceeded", "ProgressDeadlineExceeded"}},
+                      "0,0"),
+        with_restarts(
+            {"an attempt that hangs is about to complete",
+             all_of_steps({{1s, policy()},
+                           {1s, serve_reports(700s)},
+                           {2s, make_job(with(pods_that("140")), limited("Restart"))}},
+                          hung),
+             {completed},
+             {"AllJobsCompleted", "JobsCreationSucceeded", "TrainJobRestarted", "WaitingForDeletion"},
+             600s,
+             tells_of_attempts(true)},
+            "1,1"),
+    };
 }
 
 }  // namespace
 
 std::vector<Scenario> progress_deadlines() {
     const std::vector<std::string> failed_ends = {failed, failed_before_it_began, failed_before_anything};
-    return {
+    std::vector<Scenario> all = {
         {"a job without progress is stalled",
          all_of_steps(begin("Warn"), {{20s, report()}}),
          {stalled},
@@ -133,7 +317,8 @@ std::vector<Scenario> progress_deadlines() {
           {2s, make_job(with(pods_that("90", "failed-once")), limited("Fail"))},
           {60s, report()},
           {80s, report(20)}},
-         {completed},
+         // Reports that no Pod has sent, since the reconciler was down before there was a JobSet.
+         {completed, failed_before_it_began},
          {"AllJobsCompleted", "JobsCreationSucceeded", "TrainJobRestarted", "WaitingForDeletion"},
          900s},
         {"a job has finished as its progress deadline passes",
@@ -144,6 +329,9 @@ std::vector<Scenario> progress_deadlines() {
          {completed, failed, failed_as_it_finished, failed_before_it_began, failed_before_anything},
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
     };
+    for (auto make : {start_deadlines, hangs})
+        for (Scenario& each : make()) all.push_back(std::move(each));
+    return all;
 }
 
 }  // namespace model

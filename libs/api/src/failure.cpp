@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/condition.hpp"
 #include "api/text.hpp"
 
 namespace api {
@@ -91,7 +92,13 @@ std::string exit_text(std::string_view reason, std::int64_t exit_code) {
     return reason.empty() || reason == "Error" ? code : std::string(reason) + ", " + code;
 }
 
+bool is_of_pod(const Failure& failure) {
+    return !failure.pod.empty() ||
+           (failure.reason != no_node_left && failure.reason != reason::progress_deadline_exceeded);
+}
+
 std::string describe(const Failure& failure) {
+    if (!is_of_pod(failure)) return failure.message.empty() ? failure.reason : failure.message;
     if (failure.pod.empty())
         return "no failed Pod is left" + (failure.message.empty() ? "" : ": " + failure.message);
     std::string line = "Pod " + failure.pod;

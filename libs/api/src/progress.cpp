@@ -33,6 +33,7 @@ std::optional<std::int64_t> read_seconds(std::string_view text) {
 std::optional<ProgressAction> read_action(std::string_view text) {
     if (text == "Warn") return ProgressAction::warn;
     if (text == "Fail") return ProgressAction::fail;
+    if (text == "Restart") return ProgressAction::restart;
     return std::nullopt;
 }
 
@@ -40,6 +41,13 @@ FieldError error_at(std::string_view key, const std::string& value, std::string 
     return {.field = "metadata.annotations[" + std::string(key) + "]",
             .value = Json(value),
             .detail = std::move(rule)};
+}
+
+void check_seconds(std::string_view key, const std::optional<std::string>& value, FieldErrors& errors) {
+    if (value && !read_seconds(*value))
+        errors.push_back(error_at(key, *value,
+                                  "must be a number of seconds from " + std::to_string(fewest_seconds) +
+                                      " to " + std::to_string(most_seconds)));
 }
 
 }  // namespace
@@ -58,27 +66,30 @@ TrainerStatus parse_trainer_status(const Json& trainer_status) {
 
 ProgressAnnotations parse_progress_annotations(const Json& annotations) {
     return {.seconds = text_at(annotations, progress_seconds_annotation),
-            .action = text_at(annotations, progress_action_annotation)};
+            .action = text_at(annotations, progress_action_annotation),
+            .start_seconds = text_at(annotations, start_seconds_annotation)};
 }
 
 FieldErrors progress_deadline_errors(const ProgressAnnotations& annotations) {
     FieldErrors errors;
-    if (annotations.seconds && !read_seconds(*annotations.seconds))
-        errors.push_back(error_at(progress_seconds_annotation, *annotations.seconds,
-                                  "must be a number of seconds from " + std::to_string(fewest_seconds) +
-                                      " to " + std::to_string(most_seconds)));
+    check_seconds(progress_seconds_annotation, annotations.seconds, errors);
+    check_seconds(start_seconds_annotation, annotations.start_seconds, errors);
     if (annotations.action && !read_action(*annotations.action))
-        errors.push_back(error_at(progress_action_annotation, *annotations.action, "must be Warn or Fail"));
-    if (annotations.action && !annotations.seconds)
+        errors.push_back(
+            error_at(progress_action_annotation, *annotations.action, "must be Warn, Fail or Restart"));
+    if (annotations.action && !annotations.seconds && !annotations.start_seconds)
         errors.push_back(error_at(progress_action_annotation, *annotations.action,
-                                  "has no effect without " + std::string(progress_seconds_annotation)));
+                                  "has no effect without " + std::string(progress_seconds_annotation) +
+                                      " or " + std::string(start_seconds_annotation)));
     return errors;
 }
 
-std::optional<ProgressDeadline> parse_progress_deadline(const ProgressAnnotations& annotations) {
-    if (!annotations.seconds || !progress_deadline_errors(annotations).empty()) return std::nullopt;
-    return ProgressDeadline{.seconds = *read_seconds(*annotations.seconds),
-                            .action = read_action(annotations.action.value_or("Warn")).value()};
+std::optional<ProgressDeadlines> parse_progress_deadlines(const ProgressAnnotations& annotations) {
+    const bool has_any = annotations.seconds || annotations.start_seconds;
+    if (!has_any || !progress_deadline_errors(annotations).empty()) return std::nullopt;
+    return ProgressDeadlines{.progress = read_seconds(annotations.seconds.value_or("")),
+                             .start = read_seconds(annotations.start_seconds.value_or("")),
+                             .action = read_action(annotations.action.value_or("Warn")).value()};
 }
 
 }  // namespace api

@@ -1,4 +1,7 @@
 #include "concluder.hpp"
+
+#include <algorithm>
+
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/jobs_status.hpp"
@@ -29,8 +32,8 @@ std::optional<std::chrono::seconds> next_limit(const Observed& observed, api::Ti
 // A dozen seconds, the usual time for new Jobs.
 constexpr int usual_looks = 4;
 
-std::string first_to_fail(const std::vector<api::Failure>& failures) {
-    return "The first to fail: " + api::describe(failures.front());
+std::string why_it_ended(const api::Failure& failure) {
+    return (api::is_of_pod(failure) ? "The first to fail: " : "The last attempt: ") + api::describe(failure);
 }
 
 const api::Condition* end_of(const std::vector<api::Condition>& conditions) {
@@ -140,9 +143,10 @@ void Concluder::operator()(const Finish& finish) {
     condition.observed_generation = job_.meta.generation;
     if (outcome_.failure) {
         note_failure();
-        if (!outcome_.failure->pod.empty())
+        // What is known without a Pod is what the JobSet says, and the message as well.
+        if (!outcome_.failure->pod.empty() || !api::is_of_pod(*outcome_.failure))
             condition.message +=
-                (condition.message.empty() ? "" : ". ") + first_to_fail(conclusion_.failures);
+                (condition.message.empty() ? "" : ". ") + why_it_ended(conclusion_.failures.front());
     }
     set_condition(conclusion_.conditions, std::move(condition), now_);
     std::erase_if(conclusion_.conditions, [](const auto& c) {
@@ -156,7 +160,8 @@ void Concluder::operator()(const Finish& finish) {
     if (!conclusion_.own_writes_need_no_reconcile) conclusion_.requeue_after = min_requeue;
 }
 
-// The JobSet names a Job that has failed. What has happened is in the Pod, and goes with it.
+// The JobSet names a Job that has failed, and one that hangs says nothing. What has happened is in the Pod,
+// and goes with it.
 void Concluder::note_failure() {
     api::Failure failure = *outcome_.failure;
     failure.attempt = restarts(observed_).all;
@@ -184,7 +189,7 @@ void Concluder::operator()(const Restart& restart) {
     const std::string number = std::to_string(conclusion_.restarts.all);
     set(api::condition::restarting, "True", api::reason::backing_off,
         "attempt " + number + " begins at " + api::format_time(next) + ". " +
-            first_to_fail(conclusion_.failures));
+            why_it_ended(conclusion_.failures.front()));
     std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::stalled; });
     conclusion_.conditions = in_order(std::move(conclusion_.conditions));
     std::string counted = std::to_string(conclusion_.restarts.counted);
@@ -193,7 +198,11 @@ void Concluder::operator()(const Restart& restart) {
                                                              api::describe(conclusion_.failures.front()));
     event.needs_status = true;
     conclusion_.events.push_back(std::move(event));
-    conclusion_.requeue_after = sooner(until(time_left(observed_, now_)), judgement.delay);
+    // One that has not failed goes at once.
+    const api::JobSet* job_set = own_job_set(observed_);
+    const bool goes_at_once = job_set && !job_set->finished;
+    conclusion_.requeue_after =
+        sooner(until(time_left(observed_, now_)), goes_at_once ? std::chrono::seconds(0) : judgement.delay);
 }
 
 void Concluder::operator()(const CleanUp& clean_up) {
@@ -341,7 +350,9 @@ void Concluder::operator()(const Run& run) {
     knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
     conclusion_.requeue_after =
         sooner(until(time_left(observed_, now_)), next_progress_look(observed_, now_));
-    if (run.job_set == JobSetAction::back_off && !job_.suspend && job_.attempt.next)
+    // A suspended job keeps a JobSet that has failed until it is resumed, and gets one that is missing.
+    const bool goes_on = !job_.suspend || !own_job_set(observed_);
+    if (run.job_set == JobSetAction::back_off && goes_on && job_.attempt.next)
         conclusion_.requeue_after = sooner(conclusion_.requeue_after, *job_.attempt.next - now_);
     if (const auto look = next_look_at_placement(observed_))
         conclusion_.requeue_after =
@@ -586,17 +597,29 @@ void Concluder::follow_counts() {
     follow_attempt();
 }
 
-// An attempt that waits, or is suspended, has not begun.
+// An attempt that waits, or is suspended, has not begun. The start of a job without attempts matters to its
+// start deadline alone, and is another one after each restart by JobSet: with the number of restarts come
+// counts of before, in which a Job has failed.
 void Concluder::follow_attempt() {
     const api::JobSet* job_set = own_job_set(observed_);
-    const bool runs = job_set && job_set->is_attempt && !job_set->finished && !is_judged(observed_);
-    if (!runs || api::terminal_condition(job_)) return;
+    if (!job_set || job_set->finished || is_judged(observed_) || api::terminal_condition(job_)) return;
     api::Attempt& attempt = conclusion_.attempt;
-    if (job_set->suspend) attempt.began.reset();
+    const auto limits = progress_deadlines(observed_);
+    const bool matters = job_set->is_attempt || (limits && limits->start);
+    const bool has_restarted = !job_set->is_attempt && conclusion_.restarts.all > job_.restarts.all;
+    if (!matters || has_restarted || job_set->suspend) attempt.began.reset();
     if (job_set->suspend || !(job_set->any_active() || job_set->all_started)) return;
-    if (job_set->all_started && !attempt.began) attempt.began = now_;
     attempt.next.reset();
     std::erase_if(conclusion_.conditions, [](const auto& c) { return c.type == api::condition::restarting; });
+    const bool is_new = !attempt.began || !all_started_since(observed_);
+    const bool has_failed = std::any_of(job_set->replicated_jobs.begin(), job_set->replicated_jobs.end(),
+                                        [](const api::JobStatus& each) { return each.failed > 0; });
+    if (!matters || !is_new || !job_set->all_started || has_failed) return;
+    // A time that is too early would end the job too early.
+    if (observed_.clock_is_uncertain)
+        conclusion_.requeue_after = sooner(conclusion_.requeue_after, clock_recheck);
+    else
+        attempt.began = std::max(now_, start_of_run(observed_));
 }
 
 void Concluder::follow_job_set() {

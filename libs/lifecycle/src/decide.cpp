@@ -52,8 +52,9 @@ std::optional<Finish> from_job_set(const Observed& observed) {
     if (finish.condition.last_transition < job_set->meta.creation) finish.condition.last_transition = {};
     finish.condition.type =
         job_set->finished->type == "Completed" ? api::condition::complete : api::condition::failed;
-    finish.judges = job_set->is_attempt && finish.condition.type == api::condition::failed &&
-                    !observed.job->meta.deletion;
+    const bool judges = job_set->is_attempt && finish.condition.type == api::condition::failed &&
+                        !observed.job->meta.deletion;
+    if (judges) finish.judges = Judged::failure;
     return finish;
 }
 
@@ -68,6 +69,20 @@ Finish fail(std::string_view reason, std::string message, bool settle) {
 // Step 6: the deadline counts from the first resume.
 bool must_store_first_resume(const Observed& observed) {
     return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(observed);
+}
+
+// Step 9. A restart needs something that runs, and a TrainJob that is neither suspended nor being deleted.
+// Without attempts there is nothing to restart by.
+std::optional<Finish> overdue(const Observed& observed, api::Time now) {
+    if (!exceeds_progress_deadline(observed, now)) return std::nullopt;
+    const api::ProgressAction action = progress_deadlines(observed)->action;
+    if (action == api::ProgressAction::warn) return std::nullopt;
+    Finish finish = fail(api::reason::progress_deadline_exceeded, overdue_text(observed, now), true);
+    if (action == api::ProgressAction::fail) return finish;
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || job_set->suspend || job_set->meta.deletion || observed.job->suspend) return std::nullopt;
+    if (job_set->is_attempt && !observed.job->meta.deletion) finish.judges = Judged::hang;
+    return finish;
 }
 
 // Steps 7 to 9.
@@ -85,10 +100,7 @@ std::optional<Finish> controller_failure(const Observed& observed, api::Time now
                     "TrainJob exceeded its active deadline of " + std::to_string(limit->seconds) +
                         "s: " + source_of(*limit, job),
                     true);
-    if (exceeds_progress_deadline(observed, now) &&
-        progress_deadline(observed)->action == api::ProgressAction::fail)
-        return fail(api::reason::progress_deadline_exceeded, no_progress_text(observed, now), true);
-    return std::nullopt;
+    return overdue(observed, now);
 }
 
 // Step 10.
@@ -115,20 +127,28 @@ bool runs_with_former_size(const Observed& observed) {
            !observed.job->suspend && !own_job_set(observed)->meta.deletion && !may_be_outdated(observed);
 }
 
-// By an uncertain clock, too: an attempt that begins too early does no harm. One that has not failed is not
-// left to run.
-JobSetAction step_between_attempts(const api::TrainJob& job, const api::JobSet& job_set, api::Time now) {
+// By an uncertain clock, too: an attempt that begins too early does no harm.
+bool is_too_early(const api::Attempt& attempt, api::Time now) {
     constexpr std::chrono::hours longest_delay{24};
-    const bool is_early =
-        job.attempt.next && now < *job.attempt.next && *job.attempt.next <= now + longest_delay;
-    const bool waits = job_set.finished && (job.suspend || is_early);
+    return attempt.next && now < *attempt.next && *attempt.next <= now + longest_delay;
+}
+
+// One that has not failed is not left to run.
+JobSetAction step_between_attempts(const api::TrainJob& job, const api::JobSet& job_set, api::Time now) {
+    const bool waits = job_set.finished && (job.suspend || is_too_early(job.attempt, now));
     return waits ? JobSetAction::back_off : JobSetAction::retire;
+}
+
+// The JobSet of an attempt that hung goes before the back-off is over.
+JobSetAction step_without_job_set(const api::TrainJob& job, api::Time now) {
+    const bool is_between = api::is_true(job.conditions, api::condition::restarting);
+    return is_between && is_too_early(job.attempt, now) ? JobSetAction::back_off : JobSetAction::create;
 }
 
 JobSetAction job_set_step(const Observed& observed, bool suspend_first, api::Time now) {
     if (has_foreign_job_set(observed)) return JobSetAction::refuse;
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set) return JobSetAction::create;
+    if (!job_set) return step_without_job_set(*observed.job, now);
     if (job_set->meta.deletion) return JobSetAction::wait_until_gone;
     if (is_judged(observed)) return step_between_attempts(*observed.job, *job_set, now);
     if (observed.job->suspend) {
@@ -194,7 +214,9 @@ struct NeedsLive {
     Live operator()(const StoreTransition&) const { return Live::nothing; }
     // A finished JobSet stays finished; whether another one may end the job depends on the latest view, and
     // so does a judgement, which is made once.
-    Live operator()(const Finish& finish) const { return all_if(!finish.from_job_set || finish.judges); }
+    Live operator()(const Finish& finish) const {
+        return all_if(!finish.from_job_set || finish.judges != Judged::nothing);
+    }
     // Comes of a Finish only.
     Live operator()(const Restart&) const { return Live::nothing; }
     Live operator()(const CleanUp& clean_up) const {
@@ -258,8 +280,10 @@ Decision decide(const Observed& observed, api::Time now) {
 
 Live needs_live(const Decision& decision, const Observed& observed) {
     const bool writes = !std::holds_alternative<Ignore>(decision);
-    if (writes && (observed.is_abridged || reports_no_active_pods(observed) || takes_back_restarts(observed)))
-        return Live::all;
+    // The status is newer than an older JobSet, and may know better. A write of the status fails if the
+    // TrainJob has changed since it was read, so a JobSet that was read later says how it is.
+    if (writes && (reports_no_active_pods(observed) || takes_back_restarts(observed))) return Live::in_order;
+    if (writes && observed.is_abridged) return Live::all;
     return std::visit(NeedsLive{observed}, decision);
 }
 

@@ -176,6 +176,11 @@ bool wants_failed_pods(const Decision& decision) {
     return finish && finish->from_job_set && finish->condition.type == api::condition::failed;
 }
 
+bool wants_failure_policy(const Decision& decision) {
+    const auto* finish = std::get_if<Finish>(&decision);
+    return finish && finish->judges != Judged::nothing;
+}
+
 bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state) {
     constexpr int most_tries = 3;
     return !is_rejection(unread) && obstacle_of(unread) != Obstacle::permission &&

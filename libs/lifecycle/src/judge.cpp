@@ -104,26 +104,12 @@ std::chrono::seconds delay_after(std::int64_t failures, const api::FailurePolicy
 // Status fields have 32 bits.
 std::int64_t one_more(std::int64_t number) { return std::min<std::int64_t>(number, 1'000'000) + 1; }
 
-}  // namespace
-
-bool is_judged(const Observed& observed) {
-    const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || !job_set->is_attempt) return false;
-    const api::TrainJob& job = *observed.job;
-    if (job.restarts.all <= job_set->restarts.all) return false;
-    if (job_set->finished) return job_set->finished->type == "Failed";
-    return !job.failures.empty() && job.failures.front().attempt == job_set->restarts.all &&
-           job.failures.front().decision == FailureDecision::restart_uncounted;
-}
-
-Judgement judge(const api::FailurePolicy& policy, const api::JobSet& job_set, const FailedPod* first,
-                const api::Restarts& so_far, const api::Attempt& attempt) {
-    const Ruling ruling = ruling_of(policy, first, was_disrupted(job_set));
-    const api::Time failed = job_set.finished->last_transition;
-    const bool lasted = attempt.began && failed - *attempt.began >= lasting_attempt;
+// Applies the bounds of the policy to what was decided about the attempt. `lasted`: it has got somewhere.
+Judgement within_bounds(const Ruling& ruling, bool lasted, const api::FailurePolicy& policy,
+                        const api::Restarts& so_far, const api::Attempt& attempt) {
     Judgement judgement = {.decision = ruling.decision,
                            .rule = ruling.rule,
-                           .excludes_node = ruling.excludes_node && !first->is_undecided,
+                           .excludes_node = ruling.excludes_node,
                            .failures = one_more(lasted ? 0 : attempt.failures),
                            .uncounted_failures = lasted ? 0 : attempt.uncounted_failures};
     const auto end = [&](std::string_view reason) {
@@ -143,6 +129,50 @@ Judgement judge(const api::FailurePolicy& policy, const api::JobSet& job_set, co
     }
     judgement.delay = delay_after(judgement.failures, policy);
     return judgement;
+}
+
+bool has_lasted(const api::Attempt& attempt, api::Time until) {
+    return attempt.began && until - *attempt.began >= lasting_attempt;
+}
+
+}  // namespace
+
+bool is_judged(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || !job_set->is_attempt) return false;
+    const api::TrainJob& job = *observed.job;
+    if (job.restarts.all <= job_set->restarts.all) return false;
+    if (job_set->finished) return job_set->finished->type == "Failed";
+    return is_said_to_restart(job, *job_set);
+}
+
+bool is_said_to_restart(const api::TrainJob& job, const api::JobSet& attempt) {
+    if (job.failures.empty() || job.restarts.all <= attempt.restarts.all) return false;
+    const api::Failure& newest = job.failures.front();
+    return newest.attempt == attempt.restarts.all && (newest.decision == FailureDecision::restart ||
+                                                      newest.decision == FailureDecision::restart_uncounted);
+}
+
+Judgement judge(const api::FailurePolicy& policy, const api::JobSet& job_set, const FailedPod* first,
+                const api::Restarts& so_far, const api::Attempt& attempt) {
+    Ruling ruling = ruling_of(policy, first, was_disrupted(job_set));
+    ruling.excludes_node = ruling.excludes_node && !first->is_undecided;
+    const bool lasted = has_lasted(attempt, job_set.finished->last_transition);
+    return within_bounds(ruling, lasted, policy, so_far, attempt);
+}
+
+// No Pod says which node is to blame. The time in which it hung is none in which it got somewhere.
+Judgement judge_hang(const api::FailurePolicy& policy, const api::Restarts& so_far,
+                     const api::Attempt& attempt, std::optional<api::Time> lasted_until) {
+    const Ruling ruling = {FailureDecision::restart, api::default_rule, false};
+    const bool lasted = lasted_until && has_lasted(attempt, *lasted_until);
+    return within_bounds(ruling, lasted, policy, so_far, attempt);
+}
+
+api::Failure hung_attempt(std::string_view text, api::Time now) {
+    return {.time = now,
+            .reason = std::string(api::reason::progress_deadline_exceeded),
+            .message = api::cut_bytes(text, most_of_failure_message)};
 }
 
 std::optional<api::Time> next_look_at_placement(const Observed& observed) {
@@ -167,7 +197,7 @@ api::Failure starved_attempt(const api::JobSet& job_set, api::Time now) {
     std::string nodes;
     for (const std::string& node : job_set.excluded_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
     return {.time = now,
-            .reason = "NoNodeLeft",
+            .reason = std::string(api::no_node_left),
             .message = api::cut_bytes("Pods found no node for five minutes while these were avoided, which "
                                       "ends now: " +
                                           nodes,

@@ -16,9 +16,10 @@ std::chrono::seconds since(api::Time then, api::Time now) {
 End end_of(const Finish& finish) {
     if (finish.from_job_set)
         return finish.condition.type == api::condition::complete ? End::complete : End::failed;
-    if (finish.condition.reason == api::reason::progress_deadline_exceeded) return End::progress_deadline;
-    return finish.condition.reason == api::reason::deadline_exceeded ? End::deadline
-                                                                     : End::unsupported_runtime;
+    if (finish.condition.reason == api::reason::deadline_exceeded) return End::deadline;
+    // Of a hang, the reason may be that of the judgement.
+    return finish.condition.reason == api::reason::runtime_not_supported ? End::unsupported_runtime
+                                                                         : End::progress_deadline;
 }
 
 // Another writer was faster, or another object has the name by now: nothing to repair.
@@ -54,17 +55,19 @@ api::Restarts more(const api::Restarts& now, const api::Restarts& before) {
     return {.all = all, .counted = std::clamp<std::int64_t>(now.counted - before.counted, 0, all)};
 }
 
-// What JobSet ends, and what its failure leads to.
-void measure_attempt(const Observed& observed, const Decision& decision, Measurements& made) {
+// What its failure or its hang leads to, or how it has completed.
+void measure_attempt(const Observed& observed, const Decision& decision, api::Time now, Measurements& made) {
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || !job_set->is_attempt || !job_set->finished) return;
+    if (!job_set || !job_set->is_attempt) return;
     if (std::holds_alternative<Restart>(decision))
         made.attempt_end = AttemptEnd::restarted;
-    else if (const auto* finish = std::get_if<Finish>(&decision); finish && finish->from_job_set)
+    else if (const auto* finish = std::get_if<Finish>(&decision);
+             finish && (finish->from_job_set || finish->judges == Judged::hang))
         made.attempt_end =
             finish->condition.type == api::condition::complete ? AttemptEnd::complete : AttemptEnd::failed;
+    const api::Time end = job_set->finished ? job_set->finished->last_transition : now;
     if (made.attempt_end && observed.job->attempt.began)
-        made.attempt = since(*observed.job->attempt.began, job_set->finished->last_transition);
+        made.attempt = since(*observed.job->attempt.began, end);
 }
 
 }  // namespace
@@ -90,7 +93,7 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
     if (status_stored && conclusion.start_time && conclusion.start_time != job.start_time)
         made.wait = since(job.meta.creation, *conclusion.start_time);
     if (status_stored) made.restarted = more(conclusion.restarts, job.restarts);
-    if (status_stored) measure_attempt(observed, decision, made);
+    if (status_stored) measure_attempt(observed, decision, now, made);
     const auto* restart = std::get_if<Restart>(&decision);
     made.excludes_node = status_stored && restart && restart->judgement.excludes_node;
     const bool expired = std::holds_alternative<Expire>(decision) && done && observed.ttl;

@@ -24,6 +24,12 @@ api::Time start_of_run(const Observed& observed) {
     return resumed ? std::max(made, resumed->last_transition) : made;
 }
 
+std::optional<api::Time> all_started_since(const Observed& observed) {
+    const auto began = observed.job->attempt.began;
+    const bool is_of_this_run = began && own_job_set(observed) && *began >= start_of_run(observed);
+    return is_of_this_run ? began : std::nullopt;
+}
+
 bool has_former_size(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     return job_set && job_set->built_for_nodes && *job_set->built_for_nodes != api::num_nodes(*observed.job);

@@ -13,28 +13,51 @@ namespace {
 constexpr std::size_t most_characters = 64;
 
 // Returns the end of the limit that begins at `base`, with the time that a report may wait.
-api::Time passes_at(api::Time base, const api::ProgressDeadline& limit) {
-    return saturating_add(base, limit.seconds + progress_grace.count());
+api::Time passes_at(api::Time base, const Awaited& waits) {
+    return saturating_add(base, waits.limit + progress_grace.count());
 }
 
-// Returns when the limit ends by the last progress alone, without the Lease.
+// Returns when the limit ends by the status alone, without the Lease.
 std::optional<api::Time> due(const Observed& observed) {
-    const auto limit = progress_deadline(observed);
-    const auto last = last_progress(observed);
-    return limit && last ? std::optional(passes_at(*last, *limit)) : std::nullopt;
+    const auto waits = awaited(observed);
+    return waits ? std::optional(passes_at(waits->since, *waits)) : std::nullopt;
 }
 
-// Reports of an attempt say nothing of the next one, which needs its time to begin. A JobSet that was read
-// before the TrainJob may be of the attempt before.
-std::optional<api::Time> start_of_progress(const Observed& observed) {
+bool had_attempts(const api::Attempt& attempt) {
+    return attempt.next || attempt.failures > 0 || attempt.uncounted_failures > 0;
+}
+
+// Reports of an attempt say nothing of the next one. Only Pods of the present JobSet may report, and they are
+// made after it.
+std::optional<api::Time> start_of_reports(const Observed& observed) {
     const auto start = clock_start(observed);
     const api::TrainJob& job = *observed.job;
+    if (!start || api::is_true(job.conditions, api::condition::restarting)) return std::nullopt;
     const api::JobSet* job_set = own_job_set(observed);
-    if (api::is_true(job.conditions, api::condition::restarting)) return std::nullopt;
-    const bool has_attempts = (job_set && job_set->is_attempt) || job.attempt != api::Attempt();
-    const bool is_first = job.restarts.all == 0 && (!job_set || job_set->restarts.all == 0);
-    if (!start || !has_attempts || is_first) return start;
-    return job.attempt.began ? std::optional(std::max(*start, *job.attempt.began)) : std::nullopt;
+    if (!job_set && had_attempts(job.attempt) && job.restarts.all > 0)
+        return job.attempt.began ? std::optional(std::max(*start, *job.attempt.began)) : std::nullopt;
+    if (!job_set || !job_set->is_attempt) return start;
+    // One that was read before the TrainJob may be of the attempt before.
+    if (job_set->restarts.all != job.restarts.all) return std::nullopt;
+    if (job.restarts.all == 0) return start;
+    return std::max(*start, job_set->meta.creation);
+}
+
+// Returns since when reports count; empty if none does.
+std::optional<api::Time> reports_count_since(const Observed& observed) {
+    const api::TrainJob& job = *observed.job;
+    if (observed.progress_watch == ProgressWatch::off || !api::is_managed_here(job) ||
+        api::terminal_condition(job))
+        return std::nullopt;
+    return start_of_reports(observed);
+}
+
+// Returns since when a first report is waited for: all Pods have started, and nothing takes them away.
+std::optional<api::Time> start_of_silence(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || job_set->suspend || job_set->meta.deletion || !reports_count_since(observed))
+        return std::nullopt;
+    return all_started_since(observed);
 }
 
 bool is_due(const Observed& observed, api::Time now) {
@@ -42,8 +65,8 @@ bool is_due(const Observed& observed, api::Time now) {
     return time && now >= *time;
 }
 
-api::Time base_of(const Observed& observed) {
-    return std::max(*last_progress(observed), observed.availability->since.value_or(api::Time()));
+api::Time base_of(const Awaited& waits, const Availability& availability) {
+    return std::max(waits.since, availability.since.value_or(api::Time()));
 }
 
 std::string values_of(const api::TrainerStatus& status) {
@@ -75,32 +98,40 @@ bool is_valid(const Availability& availability, api::Time now) {
 }
 
 std::optional<api::Time> last_progress(const Observed& observed) {
-    const api::TrainJob& job = *observed.job;
-    if (observed.progress_watch == ProgressWatch::off || !api::is_managed_here(job) ||
-        api::terminal_condition(job))
-        return std::nullopt;
-    const auto start = start_of_progress(observed);
-    const auto& last = job.trainer_status.last_progress;
+    const auto start = reports_count_since(observed);
+    const auto& last = observed.job->trainer_status.last_progress;
     return start && last && *last >= *start ? last : std::nullopt;
 }
 
-std::optional<api::ProgressDeadline> progress_deadline(const Observed& observed) {
+std::optional<api::ProgressDeadlines> progress_deadlines(const Observed& observed) {
     if (observed.progress_watch != ProgressWatch::deadlines) return std::nullopt;
-    return api::parse_progress_deadline(observed.job->progress_annotations);
+    return api::parse_progress_deadlines(observed.job->progress_annotations);
+}
+
+std::optional<Awaited> awaited(const Observed& observed) {
+    using enum Awaited::What;
+    const auto limits = progress_deadlines(observed);
+    if (!limits) return std::nullopt;
+    const auto last = last_progress(observed);
+    const auto limit = last ? limits->progress : limits->start;
+    const auto since = last ? last : start_of_silence(observed);
+    if (!limit || !since) return std::nullopt;
+    return Awaited{.what = last ? progress : first_report, .since = *since, .limit = *limit};
 }
 
 bool wants_availability(const Observed& observed, api::Time now) {
     if (!observed.job || !is_due(observed, now)) return false;
     const api::JobSet* job_set = own_job_set(observed);
     if (job_set && job_set->finished) return false;
-    return progress_deadline(observed)->action == api::ProgressAction::fail ||
+    return progress_deadlines(observed)->action != api::ProgressAction::warn ||
            !is_stalled_by_progress(*observed.job);
 }
 
 bool has_passed_progress_deadline(const Observed& observed, api::Time now) {
-    return wants_availability(observed, now) && observed.availability &&
-           is_valid(*observed.availability, now) &&
-           now >= passes_at(base_of(observed), *progress_deadline(observed));
+    if (!wants_availability(observed, now) || !observed.availability) return false;
+    const Awaited waits = *awaited(observed);
+    return is_valid(*observed.availability, now) &&
+           now >= passes_at(base_of(waits, *observed.availability), waits);
 }
 
 bool exceeds_progress_deadline(const Observed& observed, api::Time now) {
@@ -115,17 +146,20 @@ std::optional<std::chrono::seconds> next_progress_look(const Observed& observed,
     if (observed.clock_is_uncertain && is_stalled_by_progress(*observed.job)) return clock_recheck;
     if (!wants_availability(observed, now) || !observed.availability) return std::nullopt;
     if (!is_valid(*observed.availability, now)) return availability_looked_at;
-    const api::Time end = passes_at(base_of(observed), *progress_deadline(observed));
+    const Awaited waits = *awaited(observed);
+    const api::Time end = passes_at(base_of(waits, *observed.availability), waits);
     if (now < end) return time_until(end, now);
     if (observed.clock_is_uncertain) return clock_recheck;
     return observed.is_live ? std::nullopt : std::optional(min_requeue);
 }
 
-std::string no_progress_text(const Observed& observed, api::Time now) {
+std::string overdue_text(const Observed& observed, api::Time now) {
     const api::TrainerStatus& status = observed.job->trainer_status;
-    const auto limit = std::chrono::seconds(progress_deadline(observed)->seconds);
-    std::string text =
-        "no progress for " + to_text(now - base_of(observed)) + " (limit " + to_text(limit) + ")";
+    const Awaited waits = *awaited(observed);
+    const std::string limit = " (limit " + to_text(std::chrono::seconds(waits.limit)) + ")";
+    if (waits.what == Awaited::What::first_report)
+        return "no report for " + to_text(now - waits.since) + " since all Pods had started" + limit;
+    std::string text = "no progress for " + to_text(now - base_of(waits, *observed.availability)) + limit;
     if (const std::string values = values_of(status); !values.empty()) text += ": " + values;
     if (status.last_updated)
         text += "; last report " + to_text(std::max(now - *status.last_updated, std::chrono::seconds(0))) +
@@ -143,7 +177,7 @@ std::optional<std::string> progress_stall(const Observed& observed, api::Time no
     if (is_stalled_by_progress(*observed.job))
         return api::find_condition(observed.job->conditions, api::condition::stalled)->message;
     if (!observed.is_live || !exceeds_progress_deadline(observed, now)) return std::nullopt;
-    return no_progress_text(observed, now);
+    return overdue_text(observed, now);
 }
 
 // The condition was stored after the limit and grace of the earlier progress, so newer progress is after

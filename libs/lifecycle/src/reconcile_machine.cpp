@@ -69,8 +69,9 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::next(api::Time now, bo
         case State::concluding:
             if (!outcome_.service_look && wants_service(observed_, decision_, outcome_, now))
                 return LookAtService{};
-            if (!looked_at_failed_pods_ && wants_failed_pods(decision_))
-                return LookAtFailedPods{std::get<Finish>(decision_).judges};
+            if (const LookAtFailure look = {wants_failed_pods(decision_), wants_failure_policy(decision_)};
+                !looked_at_failure_ && (look.pods || look.policy))
+                return look;
             return conclude_next(now);
         case State::reporting: return report(now);
         case State::reported: break;
@@ -85,14 +86,15 @@ std::optional<ReconcileMachine::Action> ReconcileMachine::decide_next(api::Time 
     if (!knows_lease && wants_availability(observed_, now)) return LookAtLease{};
     observed_.clock_is_uncertain = !is_certain;
     decision_ = decide(observed_, now);
+    decided_ = now;
     outcome_ = {};
     outcome_.availability_unread = lease_unread_;
     looked_at_warnings_ = false;
-    looked_at_failed_pods_ = false;
+    looked_at_failure_ = false;
     looked_at_placement_ = false;
     expires_by_caches_ = expires_by_caches_ || (expires() && live_ == Live::nothing);
     const bool is_late = exceeds_progress_deadline(observed_, now);
-    const Live needed = is_late ? Live::all : needs_live(decision_, observed_);
+    const Live needed = std::max(needs_live(decision_, observed_), is_late ? Live::all : Live::nothing);
     const bool lacks_jobs = reason_for_look(decision_, observed_) == LookFor::resume && !observed_.stopping;
     if (needed > live_ || lacks_jobs) return look(needed);
     return Act{decision_};
@@ -164,33 +166,45 @@ void ReconcileMachine::looked(Observed observed, std::optional<ReadFailed> polic
 
 void ReconcileMachine::look_failed(api::Error why) {
     outcome_.result = ReadFailed{"TrainJob " + to_string(observed_.job->meta.key()), std::move(why)};
-    looked_at_failed_pods_ = true;  // it is not known any more whether the job ends
+    looked_at_failure_ = true;  // it is not known any more whether the job ends
     state_ = State::concluding;
 }
 
 void ReconcileMachine::found_service(ServiceLook found) { outcome_.service_look = found; }
 
-void ReconcileMachine::found_failed_pods(std::optional<FailedPod> first,
-                                         const std::optional<api::FailurePolicy>& policy) {
-    looked_at_failed_pods_ = true;
+void ReconcileMachine::found_failure(std::optional<FailedPod> first,
+                                     const std::optional<api::FailurePolicy>& policy) {
+    looked_at_failure_ = true;
     if (first) outcome_.failure = first->failure;
     auto& finish = std::get<Finish>(decision_);
-    if (!finish.judges || !policy) return;
+    if (finish.judges == Judged::nothing || !policy) return;
+    const Judgement judgement = judge_attempt(finish.judges, first ? &*first : nullptr, *policy);
+    outcome_.max_restarts = policy->max_restarts;
+    note(judgement);
+    if (judgement.restarts()) return;
+    finish.condition.reason = judgement.reason;
+    finish.condition.message = describe_end(judgement, restarts(observed_));
+}
+
+// Leaves the entry of the status in the outcome.
+Judgement ReconcileMachine::judge_attempt(Judged what, const FailedPod* first,
+                                          const api::FailurePolicy& policy) {
     const api::JobSet& job_set = *own_job_set(observed_);
     const api::Restarts so_far = restarts(observed_);
-    const Judgement judgement =
-        judge(*policy, job_set, first ? &*first : nullptr, so_far, observed_.job->attempt);
+    const api::Attempt& attempt = observed_.job->attempt;
+    if (what == Judged::hang) {
+        outcome_.failure = hung_attempt(std::get<Finish>(decision_).condition.message, decided_);
+        return judge_hang(policy, so_far, attempt, last_progress(observed_));
+    }
     if (!outcome_.failure) outcome_.failure = failure_without_pod(job_set);
+    return judge(policy, job_set, first, so_far, attempt);
+}
+
+void ReconcileMachine::note(const Judgement& judgement) {
     outcome_.failure->decision = judgement.decision;
     outcome_.failure->rule = judgement.rule;
     outcome_.failure->excludes_node = judgement.excludes_node;
-    outcome_.max_restarts = policy->max_restarts;
-    if (judgement.restarts()) {
-        decision_ = Restart{judgement};
-        return;
-    }
-    finish.condition.reason = judgement.reason;
-    finish.condition.message = describe_end(judgement, so_far);
+    if (judgement.restarts()) decision_ = Restart{judgement};
 }
 
 bool ReconcileMachine::wants_placement(api::Time now) const {
@@ -204,11 +218,8 @@ bool ReconcileMachine::wants_placement(api::Time now) const {
 void ReconcileMachine::found_placement(bool lacks_node, api::Time now) {
     looked_at_placement_ = true;
     if (!lacks_node) return;
-    const Judgement judgement = judge_starved(observed_.job->attempt);
     outcome_.failure = starved_attempt(*own_job_set(observed_), now);
-    outcome_.failure->decision = judgement.decision;
-    outcome_.failure->rule = judgement.rule;
-    decision_ = Restart{judgement};
+    note(judge_starved(observed_.job->attempt));
 }
 
 bool ReconcileMachine::failed_pods_unread(const api::Error& why) {
@@ -218,7 +229,7 @@ bool ReconcileMachine::failed_pods_unread(const api::Error& why) {
 }
 
 void ReconcileMachine::failure_policy_unread(ReadFailed why) {
-    looked_at_failed_pods_ = true;
+    looked_at_failure_ = true;
     outcome_.result = std::move(why);
 }
 

@@ -6,7 +6,10 @@ namespace lifecycle {
 
 api::Restarts restarts(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
-    return job_set && !is_judged(observed) ? job_set->restarts : observed.job->restarts;
+    if (!job_set || is_judged(observed)) return observed.job->restarts;
+    // One that hung may complete before it is ended. It was counted all the same.
+    const bool is_counted = job_set->is_attempt && is_said_to_restart(*observed.job, *job_set);
+    return is_counted ? observed.job->restarts : job_set->restarts;
 }
 
 api::Restarts restarts_before(const Observed& observed) {
@@ -15,11 +18,10 @@ api::Restarts restarts_before(const Observed& observed) {
 }
 
 bool takes_back_restarts(const Observed& observed) {
-    const api::JobSet* job_set = own_job_set(observed);
     const api::Restarts& said = observed.job->restarts;
-    return job_set && !is_judged(observed) && !may_be_outdated(observed) &&
-           !api::terminal_condition(*observed.job) &&
-           (job_set->restarts.all < said.all || job_set->restarts.counted < said.counted);
+    const api::Restarts now = restarts(observed);
+    return !may_be_outdated(observed) && !api::terminal_condition(*observed.job) &&
+           (now.all < said.all || now.counted < said.counted);
 }
 
 std::string counted_restarts(const api::JobSet& job_set) {

@@ -1,4 +1,5 @@
 #include "lifecycle/service.hpp"
+#include "lifecycle/judge.hpp"
 
 #include <algorithm>
 
@@ -24,7 +25,8 @@ constexpr std::chrono::seconds longest_pause{300};
 const api::JobSet* served_job_set(const Observed& observed, const Decision& decision) {
     const api::JobSet* job_set = own_job_set(observed);
     const bool runs = std::holds_alternative<Run>(decision) && !observed.job->meta.deletion;
-    const bool is_served = runs && job_set && !job_set->meta.deletion && !job_set->finished;
+    const bool is_served =
+        runs && job_set && !job_set->meta.deletion && !job_set->finished && !is_judged(observed);
     return is_served && !job_set->service.empty() ? job_set : nullptr;
 }
 

@@ -80,6 +80,21 @@ TEST_CASE("a failure may be known without a Pod", "[failure]") {
     CHECK(describe({.time = read[0].time}) == "no failed Pod is left");
 }
 
+TEST_CASE("an attempt may have ended although no Pod had failed", "[failure]") {
+    Failure failure = {.reason = "ProgressDeadlineExceeded", .message = "no progress for 35m (limit 30m)"};
+    CHECK_FALSE(is_of_pod(failure));
+    CHECK(describe(failure) == "no progress for 35m (limit 30m)");
+    failure.message.clear();
+    CHECK(describe(failure) == "ProgressDeadlineExceeded");
+    CHECK(describe(Failure{.reason = "NoNodeLeft"}) == "NoNodeLeft");
+    // What a program gives as its reason decides nothing.
+    failure.pod = "p";
+    CHECK(is_of_pod(failure));
+    CHECK(describe(failure) == "Pod p: ProgressDeadlineExceeded");
+    CHECK(is_of_pod({.reason = "DisruptionTarget"}));
+    CHECK(is_of_pod({}));
+}
+
 TEST_CASE("a failure is one line for people", "[failure]") {
     Failure failure = out_of_memory();
     CHECK(

@@ -24,6 +24,13 @@ TEST_CASE("a runtime's time to live is its policy's, else the one beside the tem
     CHECK(of_runtime(R"({"template": {}})") == RunPolicy());
 }
 
+TEST_CASE("a grace period is a part of what is built, and not of what a job's status keeps", "[api]") {
+    CHECK(of_runtime(R"({"runPolicy": {"gracePeriodSeconds": 60}})") == RunPolicy());
+    const Json runtime =
+        Json::object({{"spec", parse_json(R"({"runPolicy": {"gracePeriodSeconds": 60}})").value()}});
+    CHECK(to_json(without_run_policy(runtime)) == R"({"spec":{}})");
+}
+
 TEST_CASE("a policy of another shape, or with values below its bounds, says nothing", "[api]") {
     for (const char* policy : {"null", "[]", "3", "{}", R"({"ttlSecondsAfterFinished": -1})",
                                R"({"activeDeadlineSeconds": 0})", R"({"maxTtlSecondsAfterFinished": -1})",

@@ -1,4 +1,5 @@
 // What is read before a verdict on progress, and what is written.
+#include "api/names.hpp"
 #include "life.hpp"
 
 namespace controller {
@@ -21,7 +22,10 @@ struct Watched : Life {
     std::vector<std::string> reads = {};
 
     // It runs, and has reported now.
-    explicit Watched(const char* action) {
+    explicit Watched(const char* action, const char* failure_policy = nullptr) {
+        if (failure_policy)
+            set_in_runtime("runPolicy",
+                           Json::object({{"failurePolicy", api::parse_json(failure_policy).value()}}));
         cache.watch_progress(lifecycle::ProgressWatch::deadlines, [this] { return server.now; });
         server.edit(train_jobs, key, [&](Json& job) {
             Json& annotations = job["metadata"]["annotations"];
@@ -71,6 +75,7 @@ struct Watched : Life {
         server.put(kube::resources::leases, object);
     }
     api::Time since_long() const { return server.now - 24h; }
+    api::TrainJob state() const { return api::parse_train_job(job()); }
 };
 
 using Reads = std::vector<std::string>;
@@ -110,6 +115,109 @@ TEST_CASE("a job that fails without progress is ended in one write, and then cle
     life.look(1s);
     CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+}
+
+TEST_CASE("a job that hangs under a failure policy is restarted, and its Pods are not listed") {
+    Watched life("Restart", R"({"maxRestarts": 1})");
+    CHECK(life.job_set()["metadata"]["annotations"][api::attempt_annotation] == Json("0"));
+    life.server.now += 120s;
+    life.renew(life.since_long());
+    const ReconcileResult restarted = life.look(0s);
+    for (const std::string& read : life.reads) CHECK(read.find("/pods") == std::string::npos);
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.condition("Restarting") == "True/BackingOff");
+    CHECK(life.condition("Failed").empty());
+    CHECK(life.state().restarts == api::Restarts{.all = 1, .counted = 1});
+    REQUIRE(life.state().failures.size() == 1);
+    CHECK(life.state().failures[0].message == "no progress for 2m (limit 1m): 42 %; last report 2m ago");
+    CHECK(restarted.measurements.attempt_end == lifecycle::AttemptEnd::restarted);
+    CHECK(restarted.requeue_after == 1s);
+
+    life.look(1s);
+    CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
+    // Its Pods end.
+    life.look(1s);
+    CHECK(life.server.take_writes().empty());
+    life.server.collect_garbage();
+    const ReconcileResult waits = life.look(1s);
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK_FALSE(api::any_active(life.state().jobs_status));
+    CHECK_FALSE(life.server.find(job_sets, key));
+    CHECK(waits.requeue_after == 7s);
+    life.look(7s);
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["metadata"]["annotations"][api::attempt_annotation] == Json("1"));
+    // The report of the attempt before is none of this one.
+    life.server.now += 1h;
+    life.renew(life.since_long());
+    life.look(0s);
+    CHECK(life.condition("Failed").empty());
+    CHECK(life.state().restarts.all == 1);
+}
+
+TEST_CASE("a job that hangs without restarts that are left ends with the reason of its policy") {
+    Watched life("Restart", R"({"maxRestarts": 0})");
+    life.server.now += 120s;
+    life.renew(life.since_long());
+    const ReconcileResult ended = life.look(0s);
+    CHECK(life.condition("Failed") == "True/ReachedMaxRestarts");
+    CHECK(life.message("Failed") ==
+          "the TrainJob has used the restarts of its failure policy: 0. The last attempt: no progress for 2m "
+          "(limit 1m): 42 %; last report 2m ago");
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(ended.measurements.end == lifecycle::End::progress_deadline);
+    life.look(1s);
+    CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
+}
+
+TEST_CASE("a job that hangs has nothing to restart by without a failure policy, and fails") {
+    Watched life("Restart");
+    life.server.now += 120s;
+    life.renew(life.since_long());
+    life.look(0s);
+    CHECK(life.condition("Failed") == "True/ProgressDeadlineExceeded");
+    CHECK(life.state().failures.empty());
+}
+
+TEST_CASE("a policy that cannot be read leaves a job that hangs as it is, and the verdict comes later") {
+    Watched life("Restart", R"({"maxRestarts": 1})");
+    life.server.now += 120s;
+    life.renew(life.since_long());
+    life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (kube::resource_of(request.target) != "configmaps") return std::nullopt;
+        return api::Error{.code = api::Errc::unavailable, .message = "busy", .http_status = 503};
+    };
+    const ReconcileResult retried = life.look(0s);
+    CHECK(retried.error);
+    CHECK(retried.requeue_after);
+    CHECK(life.server.take_writes().empty());
+    life.server.refuse_read = {};
+    life.look(1s);
+    CHECK(life.condition("Restarting") == "True/BackingOff");
+}
+
+TEST_CASE("the start of all Pods is stored once for a start deadline, which counts from it") {
+    Watched life("Fail");
+    life.server.edit(train_jobs, key, [](Json& job) {
+        Json& annotations = job["metadata"]["annotations"];
+        annotations.erase("trainer.kubeflow.org/progress-deadline-seconds");
+        annotations["trainer.kubeflow.org/start-deadline-seconds"] = "60";
+        job["status"].erase("trainerStatus");
+    });
+    life.look(100s);
+    CHECK_FALSE(life.state().attempt.began);
+    CHECK(life.server.take_writes().empty());
+    life.count_in_job_set(R"([{"name": "node", "active": 1, "ready": 1}])");
+    life.look(0s);
+    CHECK(life.state().attempt.began == life.server.now);
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.look(0s).requeue_after == 120s);
+    CHECK(life.server.take_writes().empty());
+    life.server.now += 120s;
+    life.renew(life.since_long());
+    life.look(0s);
+    CHECK(life.condition("Failed") == "True/ProgressDeadlineExceeded");
+    CHECK(life.message("Failed") == "no report for 2m since all Pods had started (limit 1m)");
 }
 
 TEST_CASE("a Lease that allows no verdict costs one read each half a minute") {

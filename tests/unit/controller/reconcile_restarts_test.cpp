@@ -33,8 +33,11 @@ void lose_job_set_after(Life& life, const std::function<void(Json&)>& change) {
         if (request.target == job_set_path) life.server.edit(train_jobs, key, change);
         return std::nullopt;
     };
-    life.reconcile();
+    CHECK(life.reconcile().requeue_after == 1s);
+    CHECK_FALSE(life.server.find(job_sets, key));
     life.server.refuse_read = {};
+    life.server.now += 1s;
+    life.reconcile();
 }
 
 }  // namespace
@@ -59,8 +62,8 @@ TEST_CASE("a new JobSet has the restarts that another reconciler has stored mean
         job["status"]["restarts"] = 2;
         job["status"]["restartsCountTowardsMax"] = 1;
     });
+    REQUIRE(life.server.find(job_sets, key));
     CHECK(life.job_set()["metadata"]["annotations"][before_annotation] == Json("2,1"));
-    life.reconcile();
     CHECK(restarts_of(life) == api::Restarts{.all = 2, .counted = 1});
 }
 

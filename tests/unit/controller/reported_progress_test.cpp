@@ -148,6 +148,47 @@ TEST_CASE("a report enqueues a job that it arms, a stalled one, and one that com
     }
 }
 
+TEST_CASE("any progress may be the first of an attempt of which not all Pods have started", "[progress]") {
+    Watch watch;
+    const auto after_failure = [](Json job) {
+        job["status"]["restarts"] = 1;
+        job["status"]["consecutiveFailures"] = 1;
+        return job;
+    };
+    watch.show(after_failure(reported(reporting(), 10s)));
+    CHECK(watch.show(after_failure(reported(reporting(), 20s))) == 1);
+    CHECK(watch.show(after_failure(reported(reporting(), 20s, 43))) == 0);
+    const auto begun = [&](Json job) {
+        job = after_failure(std::move(job));
+        job["status"]["attemptStartTime"] = "2026-01-15T10:00:30Z";
+        return job;
+    };
+    CHECK(watch.show(begun(reported(reporting(), 20s))) == 1);
+    CHECK(watch.show(begun(reported(reporting(), 40s))) == 1);
+    CHECK(watch.show(begun(reported(reporting(), 50s))) == 0);
+    // JobSet itself has restarted this one.
+    Json of_template = reported(reporting(), 60s);
+    of_template["status"]["restarts"] = 1;
+    watch.show(of_template);
+    of_template["status"]["trainerStatus"]["lastProgressTime"] = "2026-01-15T10:01:10Z";
+    CHECK(watch.show(of_template) == 0);
+}
+
+TEST_CASE("the cache has what a start deadline depends on", "[progress]") {
+    Watch watch;
+    Json job = reporting();
+    Json& annotations = job["metadata"]["annotations"];
+    annotations.erase("trainer.kubeflow.org/progress-deadline-seconds");
+    annotations["trainer.kubeflow.org/start-deadline-seconds"] = "600";
+    job["status"]["attemptStartTime"] = "2026-01-15T10:00:30Z";
+    watch.show(job);
+    CHECK(watch.cache.train_job({"ns", "job"})->progress_annotations.start_seconds == "600");
+    CHECK(watch.cache.train_job({"ns", "job"})->attempt.began == start + 30s);
+    CHECK(watch.show(reported(job, 40s)) == 1);
+    CHECK(watch.show(reported(job, 50s)) == 0);
+    CHECK(watch.cache.train_job({"ns", "job"})->trainer_status.last_progress == start + 50s);
+}
+
 TEST_CASE("without a gate or a deadline no report enqueues its job, and the cache keeps none", "[progress]") {
     const auto keeps = [](ProgressWatch gates, const Json& job) {
         Watch watch(gates);

@@ -344,7 +344,9 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
     }
 }
 
-TEST_CASE("that nothing of a suspended job is active is said only of a live view", "[decide]") {
+TEST_CASE(
+    "that nothing of a suspended job is active is said only of a JobSet that was read after its TrainJob",
+    "[decide]") {
     struct Row {
         const char* name;
         bool suspend, stored;
@@ -354,11 +356,11 @@ TEST_CASE("that nothing of a suspended job is active is said only of a live view
     const Row rows[] = {
         {"it runs, and its JobSet is not to be seen", false, false, 1, -1, Live::nothing},
         {"it is to be suspended while pods are active", true, false, 1, 1, Live::nothing},
-        {"it is to be suspended, and its JobSet is not to be seen", true, false, 1, -1, Live::all},
-        {"the same, of which nothing was said yet", true, false, 0, -1, Live::all},
-        {"it is to be suspended, and its pods are not to be seen", true, false, 1, 0, Live::all},
-        {"its pods have ended", true, true, 1, 0, Live::all},
-        {"its JobSet is gone", true, true, 1, -1, Live::all},
+        {"it is to be suspended, and its JobSet is not to be seen", true, false, 1, -1, Live::in_order},
+        {"the same, of which nothing was said yet", true, false, 0, -1, Live::in_order},
+        {"it is to be suspended, and its pods are not to be seen", true, false, 1, 0, Live::in_order},
+        {"its pods have ended", true, true, 1, 0, Live::in_order},
+        {"its JobSet is gone", true, true, 1, -1, Live::in_order},
         {"it rests, as its status says", true, true, 0, 0, Live::nothing},
     };
     for (const Row& row : rows) {
@@ -380,7 +382,7 @@ TEST_CASE("a job that has ended needs no proof that its Pods are gone", "[decide
     seen.job->suspend = true;
     seen.job->jobs_status = {{.name = "node", .active = 0}};
     seen.job_set.reset();
-    REQUIRE(needs_live(StoreTransition{}, seen) == Live::all);
+    REQUIRE(needs_live(StoreTransition{}, seen) == Live::in_order);
     seen.job->conditions = {{.type = "Complete", .status = "True", .reason = "JobsCompleted"}};
     CHECK(needs_live(StoreTransition{}, seen) == Live::nothing);
 }

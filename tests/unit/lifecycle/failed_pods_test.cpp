@@ -271,6 +271,11 @@ TEST_CASE("failed Pods are looked at when a failed JobSet ends the job", "[faile
     CHECK_FALSE(wants_failed_pods(decide(completed_unseen(), start + 60s)));
     CHECK_FALSE(wants_failed_pods(decide(with_deadline(running()), start + 60s)));
     CHECK_FALSE(wants_failed_pods(decide(running(), start + 60s)));
+    CHECK(wants_failed_pods(decide(failed_attempt(), start + 60s)));
+    CHECK(wants_failure_policy(decide(failed_attempt(), start + 60s)));
+    CHECK_FALSE(wants_failure_policy(decide(failed, start + 60s)));
+    CHECK_FALSE(wants_failed_pods(Finish{.judges = Judged::hang}));
+    CHECK(wants_failure_policy(Finish{.judges = Judged::hang}));
 }
 
 TEST_CASE("the end of a job waits for its failed Pods a few times, and for no permission", "[failed pods]") {

@@ -108,22 +108,26 @@ TEST_CASE("the clock of a progress deadline starts anew with each attempt", "[pr
     struct Case {
         const char* name;
         std::int64_t restarts;
+        std::chrono::seconds made;
         std::optional<std::chrono::seconds> began;
         bool waits;
         bool exceeded;
     };
     const Case cases[] = {
-        {"the first one counts from the start", 0, std::nullopt, false, true},
-        {"the first one began before the report", 0, 90s, false, true},
-        {"a later one that has not begun", 1, std::nullopt, false, false},
-        {"a later one that began after the report", 1, 101s, false, false},
-        {"a later one that has reported since", 1, 100s, false, true},
-        {"between two of them", 1, 50s, true, false},
+        {"the first one", 0, 0s, 90s, false, true},
+        {"the first one has reported before all its Pods had started", 0, 0s, std::nullopt, false, true},
+        {"a later one that was made after the report", 1, 101s, std::nullopt, false, false},
+        {"a later one that began after the report", 1, 101s, 102s, false, false},
+        {"a later one that has reported since", 1, 99s, 100s, false, true},
+        {"a later one that has reported before all its Pods had started", 1, 100s, 101s, false, true},
+        {"the first one was made anew, as a JobSet that is no attempt may be", 0, 101s, 90s, false, true},
+        {"between two of them", 1, 40s, 50s, true, false},
     };
     for (const Case& c : cases) {
         CAPTURE(c.name);
         Observed observed = with_lease(reporting("Fail"), due);
         observed.job_set->is_attempt = true;
+        observed.job_set->meta.creation = start + c.made;
         observed.job_set->restarts_before = observed.job_set->restarts = {.all = c.restarts};
         observed.job->restarts = observed.job_set->restarts;
         if (c.began) observed.job->attempt.began = start + *c.began;
@@ -142,10 +146,187 @@ TEST_CASE("the clock of a progress deadline starts anew with each attempt", "[pr
     CHECK_FALSE(exceeds_progress_deadline(mixed, start + due));
     mixed.job_set.reset();
     CHECK_FALSE(exceeds_progress_deadline(mixed, start + due));
+    // Without a JobSet, what the cache knows of it decides whether a report may be the first.
+    mixed.job->attempt.began = start + 101s;
+    CHECK_FALSE(last_progress(mixed));
+    mixed.job->attempt.began = start + 100s;
+    CHECK(last_progress(mixed) == start + 100s);
     // JobSets that JobSet itself restarts have one clock.
     Observed of_template = with_lease(reporting("Fail"), due);
     of_template.job->restarts = of_template.job_set->restarts = {.all = 2};
     CHECK(exceeds_progress_deadline(of_template, start + due));
+}
+
+namespace {
+
+// All its Pods started ten seconds after its creation; it has reported nothing, and has half an hour.
+Observed starting(const char* action = "Warn") {
+    Observed observed = running();
+    observed.job->progress_annotations = {{}, action, "1800"};
+    observed.job->attempt.began = start + 10s;
+    observed.progress_watch = ProgressWatch::deadlines;
+    observed.is_live = true;
+    observed.job_set->all_started = true;
+    return observed;
+}
+
+constexpr auto start_due = 10s + 1800s + 60s;
+
+}  // namespace
+
+TEST_CASE("a start deadline counts from the start of all Pods until the first report", "[progress]") {
+    struct Case {
+        const char* name;
+        void (*change)(Observed&);
+        std::chrono::seconds elapsed;
+        bool exceeded;
+        std::optional<std::chrono::seconds> next;
+    };
+    const Case cases[] = {
+        {"it has not passed", [](auto&) {}, start_due - 1s, false, 1s},
+        {"it has passed", [](auto&) {}, start_due, true, std::nullopt},
+        {"a report ends it", [](auto& o) { o.job->trainer_status.last_progress = start + 5s; }, 24h, false,
+         std::nullopt},
+        {"a report of before the last start does not",
+         [](auto& o) {
+             o.job->conditions.push_back(condition("Suspended", "False", "Resumed", start + 7s));
+             o.job->trainer_status.last_progress = start + 6s;
+         },
+         start_due, true, std::nullopt},
+        {"then the progress deadline counts",
+         [](auto& o) {
+             o.job->progress_annotations.seconds = "100";
+             o.job->trainer_status.last_progress = start + 20s;
+         },
+         180s, true, std::nullopt},
+        {"until then it does not", [](auto& o) { o.job->progress_annotations.seconds = "100"; },
+         start_due - 1s, false, 1s},
+        {"none while not all Pods have started", [](auto& o) { o.job->attempt.began.reset(); }, 24h, false,
+         std::nullopt},
+        {"none by the start of an earlier JobSet", [](auto& o) { o.job_set->meta.creation = start + 11s; },
+         24h, false, std::nullopt},
+        {"none by the start before a suspension",
+         [](auto& o) {
+             o.job->conditions.push_back(condition("Suspended", "False", "Resumed", start + 11s));
+         },
+         24h, false, std::nullopt},
+        {"none without a JobSet", [](auto& o) { o.job_set.reset(); }, 24h, false, std::nullopt},
+        {"none while its JobSet is suspended", [](auto& o) { o.job_set->suspend = true; }, 24h, false,
+         std::nullopt},
+        {"none while its JobSet is being deleted", [](auto& o) { o.job_set->meta.deletion = start + 20s; },
+         24h, false, std::nullopt},
+        {"none of a JobSet that has finished",
+         [](auto& o) { o.job_set->finished = condition("Completed", "True", "AllJobsCompleted"); }, 24h,
+         false, std::nullopt},
+        {"none while it is suspended", [](auto& o) { o.job->suspend = true; }, 24h, false, std::nullopt},
+        {"none between two attempts",
+         [](auto& o) { o.job->conditions.push_back(condition("Restarting", "True", "BackingOff")); }, 24h,
+         false, std::nullopt},
+        {"none by a JobSet of the attempt before",
+         [](auto& o) {
+             o.job_set->is_attempt = true;
+             o.job->restarts.all = 1;
+         },
+         24h, false, std::nullopt},
+        {"none after the end", [](auto& o) { o.job->conditions.push_back(condition("Failed", "True", "X")); },
+         24h, false, std::nullopt},
+        {"none of another controller's", [](auto& o) { o.job->managed_by = "kueue.x-k8s.io/multikueue"; },
+         24h, false, std::nullopt},
+        {"none without its gate", [](auto& o) { o.progress_watch = ProgressWatch::reports; }, 24h, false,
+         std::nullopt},
+        {"none with an error of the other deadline",
+         [](auto& o) { o.job->progress_annotations.seconds = "1"; }, 24h, false, std::nullopt},
+    };
+    for (const Case& c : cases) {
+        CAPTURE(c.name);
+        Observed observed = with_lease(starting(), c.elapsed);
+        c.change(observed);
+        CHECK(exceeds_progress_deadline(observed, start + c.elapsed) == c.exceeded);
+        CHECK(next_progress_look(observed, start + c.elapsed) == c.next);
+    }
+}
+
+TEST_CASE("an outage of the server of reports gives a job that starts its whole period again", "[progress]") {
+    Observed observed = starting("Fail");
+    observed.availability = available(500s, start_due);
+    CHECK(wants_availability(observed, start + start_due));
+    CHECK_FALSE(exceeds_progress_deadline(observed, start + start_due));
+    CHECK(next_progress_look(observed, start + start_due) == 490s);
+    observed.availability = available(0s, start_due - 61s);
+    CHECK_FALSE(exceeds_progress_deadline(observed, start + start_due));
+    CHECK(next_progress_look(observed, start + start_due) == 30s);
+}
+
+TEST_CASE("a job that does not report is stalled, or fails, with words of its own", "[progress]") {
+    Story story{.observed = starting()};
+    look(story, start_due);
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/ProgressDeadlineExceeded");
+    CHECK(story.message("Stalled") == "no report for 31m since all Pods had started (limit 30m)");
+    story.observed.job->trainer_status.last_progress = start + start_due + 5s;
+    look(story, start_due + 10s);
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+    CHECK(story.reported == "1870 ProgressDeadlineExceeded, 1880 ProgressResumed");
+
+    Story failing{.observed = starting("Fail")};
+    look(failing, start_due);
+    CHECK(failing.says() == "Created=True/JobsCreationSucceeded Failed=True/ProgressDeadlineExceeded");
+    CHECK(failing.message("Failed") == "no report for 31m since all Pods had started (limit 30m)");
+}
+
+TEST_CASE("the start of all Pods is stored for a start deadline, and again after a restart or a resume",
+          "[progress]") {
+    Observed observed = starting();
+    observed.job->attempt.began.reset();
+    const auto began = [&](std::chrono::seconds elapsed) {
+        const Conclusion conclusion = conclude_after(with_lease(observed, elapsed), elapsed);
+        observed.job->attempt = conclusion.attempt;
+        observed.job->restarts = conclusion.restarts;
+        return conclusion.attempt.began;
+    };
+    CHECK(began(20s) == start + 20s);
+    CHECK(began(30s) == start + 20s);
+    // A Pod that is not ready any more still runs.
+    observed.job_set->all_started = false;
+    CHECK(began(40s) == start + 20s);
+    // JobSet starts it again: these counts are those of before.
+    const auto counts = observed.job_set->replicated_jobs;
+    observed.job_set->all_started = true;
+    observed.job_set->replicated_jobs = {{.name = "node", .failed = 1}};
+    observed.job_set->restarts.all = 1;
+    CHECK_FALSE(began(50s));
+    CHECK_FALSE(began(51s));
+    observed.job_set->replicated_jobs = counts;
+    observed.job_set->all_started = false;
+    CHECK_FALSE(began(55s));
+    observed.job_set->all_started = true;
+    CHECK(began(60s) == start + 60s);
+    // Another JobSet of the name.
+    observed.job_set->meta.creation = start + 70s;
+    observed.job_set->all_started = false;
+    CHECK(began(75s) == start + 60s);
+    CHECK_FALSE(all_started_since(observed));
+    observed.job_set->all_started = true;
+    CHECK(began(80s) == start + 80s);
+    observed.job_set->suspend = true;
+    CHECK_FALSE(began(90s));
+    observed.job_set->suspend = false;
+    CHECK(began(100s) == start + 100s);
+    observed.job->progress_annotations = {"60", "Warn", {}};
+    CHECK_FALSE(began(110s));
+}
+
+TEST_CASE("a clock that is wrong stores no start of all Pods", "[progress]") {
+    Observed observed = starting();
+    observed.job->attempt.began.reset();
+    observed.clock_is_uncertain = true;
+    const Conclusion waits = conclude_after(observed, 20s);
+    CHECK_FALSE(waits.attempt.began);
+    CHECK(waits.requeue_after == 10s);
+    observed.clock_is_uncertain = false;
+    CHECK(conclude_after(observed, 30s).attempt.began == start + 30s);
+    // It may be behind the one that has dated the JobSet.
+    observed.job_set->meta.creation = start + 31s;
+    CHECK(conclude_after(observed, 30s).attempt.began == start + 31s);
 }
 
 TEST_CASE("an interruption of the server of reports ends no job", "[progress]") {
@@ -202,8 +383,10 @@ TEST_CASE("the Lease is read only for a verdict", "[progress]") {
     Observed stalled = reporting();
     stalled.job->conditions.push_back(condition("Stalled", "True", "ProgressDeadlineExceeded", start + due));
     CHECK_FALSE(wants_availability(stalled, start + due + 1h));
-    stalled.job->progress_annotations.action = "Fail";
-    CHECK(wants_availability(stalled, start + due + 1h));
+    for (const char* action : {"Fail", "Restart"}) {
+        stalled.job->progress_annotations.action = action;
+        CHECK(wants_availability(stalled, start + due + 1h));
+    }
     CHECK_FALSE(wants_availability({}, start + due));
 }
 
@@ -374,17 +557,17 @@ TEST_CASE("what training code reports is shown without control characters, and n
     observed.job->trainer_status.percentage.reset();
     observed.job->trainer_status.last_updated = start + due + 1h;
     observed.job->trainer_status.metrics = {{"a\x1b[31m\nb\xC2\x9B", std::string(100, 'x')}};
-    CHECK(no_progress_text(observed, start + due) ==
+    CHECK(overdue_text(observed, start + due) ==
           "no progress for 31m (limit 30m): a?[31m?b?=" + std::string(64, 'x') + "; last report 0s ago");
     observed.job->trainer_status = {.last_progress = start + 100s};
-    CHECK(no_progress_text(observed, start + due) == "no progress for 31m (limit 30m)");
+    CHECK(overdue_text(observed, start + due) == "no progress for 31m (limit 30m)");
 }
 
 TEST_CASE("durations have two units at most", "[progress]") {
     Observed observed = with_lease(reporting(), due);
     const auto limit = [&](const char* seconds) {
         observed.job->progress_annotations.seconds = seconds;
-        const std::string text = no_progress_text(observed, start + due);
+        const std::string text = overdue_text(observed, start + due);
         const auto begin = text.find("limit ") + 6;
         return text.substr(begin, text.find(')') - begin);
     };

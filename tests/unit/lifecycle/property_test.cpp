@@ -36,6 +36,8 @@ public:
         if (maybe()) job.restarts = restarts();
         if (maybe(30)) job.attempt.began = time();
         if (maybe(30)) job.attempt.next = time();
+        if (maybe(30)) job.failures = {failure()};
+        if (maybe(60)) report(job, observed);
         if (maybe()) job.jobs_status = counts();
         if (maybe(20)) job.ttl_seconds_after_finished = ttls_[below(2)];
         if (maybe()) job.run_policy = policy();
@@ -48,6 +50,7 @@ public:
         if (maybe()) observed.ttl = ttls_[below(std::size(ttls_))];
         observed.retry_state = {.failures = below(12)};
         if (maybe()) observed.retry_state.errors_since = time();
+        if (maybe(10)) let_hang(observed);
         return observed;
     }
 
@@ -81,6 +84,43 @@ private:
     api::Restarts restarts() {
         const int all = below(3);
         return {.all = all, .counted = below(all + 1)};
+    }
+
+    api::Failure failure() {
+        return {.attempt = below(3),
+                .time = time(),
+                .reason = "ProgressDeadlineExceeded",
+                .decision = static_cast<api::FailureDecision>(below(4))};
+    }
+
+    // What else there is stays as it is.
+    void let_hang(Observed& observed) {
+        api::TrainJob& job = *observed.job;
+        job.suspend = false;
+        std::erase_if(job.conditions, [](const auto& each) { return each.type != "Created"; });
+        job.active_deadline_seconds.reset();
+        job.run_policy.reset();
+        report(job, observed);
+        job.progress_annotations = {"60", "Restart", {}};
+        job.trainer_status.last_progress = start + std::chrono::seconds(below(60));
+        if (!observed.job_set) observed.job_set = job_set_of(job);
+        observed.job_set->suspend = false;
+        observed.job_set->is_attempt = true;
+        observed.job_set->finished.reset();
+        observed.job_set->restarts_before = observed.job_set->restarts = job.restarts;
+    }
+
+    // Deadlines of a minute, with the grace, may be over.
+    void report(api::TrainJob& job, Observed& observed) {
+        constexpr const char* actions[] = {"Warn", "Fail", "Restart"};
+        job.progress_annotations.action = actions[below(3)];
+        if (maybe(70)) job.progress_annotations.seconds = "60";
+        if (maybe(70)) job.progress_annotations.start_seconds = "60";
+        if (maybe()) job.trainer_status.last_progress = time();
+        observed.progress_watch = ProgressWatch::deadlines;
+        observed.availability = {.since = start - 1h, .renewed = start + 150s};
+        observed.is_live = maybe();
+        observed.clock_is_uncertain = maybe(10);
     }
 
     api::RunPolicy policy() {
@@ -140,6 +180,7 @@ bool goes_back(const std::vector<api::Condition>& before, const std::vector<api:
 
 TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
     Chaos chaos(20260115);
+    int hangs = 0;
     for (int round = 0; round < rounds; ++round) {
         const Observed observed = chaos.observed();
         const api::Time now = chaos.time();
@@ -169,23 +210,36 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
                          (!(own && observed.job_set->finished) || is_judged(observed))));
             }
         }
-        if (const auto* finish = std::get_if<Finish>(&decision); finish && finish->judges) {
-            REQUIRE((own && observed.job_set->is_attempt && observed.job_set->finished && !deleting));
+        if (const auto* finish = std::get_if<Finish>(&decision);
+            finish && finish->judges != Judged::nothing) {
+            REQUIRE((own && observed.job_set->is_attempt && !deleting));
+            REQUIRE(observed.job_set->finished.has_value() == (finish->judges == Judged::failure));
             REQUIRE(finish->condition.type == "Failed");
             REQUIRE(observed.job->restarts.all <= observed.job_set->restarts.all);
-            REQUIRE(needs_live(decision, observed) == Live::all);
+            REQUIRE(needs_live(decision, observed) >= Live::all);
+            if (finish->judges == Judged::hang) {
+                ++hangs;
+                REQUIRE((!observed.job->suspend && !observed.job_set->suspend));
+                REQUIRE((!observed.job_set->meta.deletion && !observed.clock_is_uncertain));
+                REQUIRE(observed.job->progress_annotations.action == "Restart");
+            }
         }
         REQUIRE(!std::holds_alternative<Restart>(decision));
         if (const auto* run = std::get_if<Run>(&decision)) {
             REQUIRE(!ended);
             if (run->job_set == JobSetAction::retire) {
-                // Never a JobSet that runs, nor one whose failure is not stored.
-                REQUIRE((own && observed.job_set->is_attempt && observed.job_set->finished));
-                REQUIRE(observed.job_set->finished->type == "Failed");
+                // Never a JobSet whose failure is not stored, nor one that runs without an entry of its own.
+                REQUIRE((own && observed.job_set->is_attempt && !deleting));
                 REQUIRE(observed.job->restarts.all > observed.job_set->restarts.all);
-                REQUIRE((!observed.job->suspend && !deleting && !observed.job_set->meta.deletion));
-                REQUIRE(observed.job->attempt.next.value_or(now) <= now);
-                REQUIRE(needs_live(decision, observed) == Live::all);
+                REQUIRE(!observed.job_set->meta.deletion);
+                if (observed.job_set->finished) {
+                    REQUIRE(observed.job_set->finished->type == "Failed");
+                    REQUIRE(!observed.job->suspend);
+                    REQUIRE(observed.job->attempt.next.value_or(now) <= now);
+                } else {
+                    REQUIRE(is_said_to_restart(*observed.job, *observed.job_set));
+                }
+                REQUIRE(needs_live(decision, observed) >= Live::all);
                 REQUIRE(!run->build);
             }
             const bool creates = run->job_set == JobSetAction::create;
@@ -203,6 +257,7 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
                 REQUIRE(!api::is_true(observed.job->conditions, "Suspended"));
         }
     }
+    CHECK(hangs > 0);
 }
 
 TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
@@ -215,11 +270,12 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         Decision decision = decide(observed, now);
         Outcome outcome = any_outcome;
         const auto* judged = std::get_if<Finish>(&decision);
-        const bool restarts =
-            judged && judged->judges && chaos.maybe() && !std::holds_alternative<ReadFailed>(outcome.result);
+        const bool restarts = judged && judged->judges != Judged::nothing && chaos.maybe() &&
+                              !std::holds_alternative<ReadFailed>(outcome.result);
         if (restarts) {
-            outcome.failure = api::Failure{.time = now};
-            decision = Restart{chaos.judgement()};
+            const Judgement judgement = chaos.judgement();
+            outcome.failure = api::Failure{.time = now, .decision = judgement.decision};
+            decision = Restart{judgement};
         }
         const Conclusion conclusion = conclude(observed, decision, outcome, now, options);
         INFO("round " << round << ": " << text(decision) << " | " << text(observed.job->conditions) << " -> "
@@ -258,7 +314,9 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         if (unread)
             for (const api::Condition& condition : conclusion.conditions) {
                 const api::Condition* old = api::find_condition(observed.job->conditions, condition.type);
-                REQUIRE(((old && condition == *old) || is_open(condition)));
+                const bool of_live_reports =
+                    observed.is_live && condition.reason == api::reason::progress_deadline_exceeded;
+                REQUIRE(((old && condition == *old) || is_open(condition) || of_live_reports));
             }
         if (std::holds_alternative<Ignore>(decision) || (std::holds_alternative<Expire>(decision) && !unread))
             REQUIRE(!conclusion.status_changed);
@@ -267,7 +325,7 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
 
         if (restarts) {
             REQUIRE(conclusion.restarts.all == observed.job_set->restarts.all + 1);
-            REQUIRE(conclusion.failures.size() == 1);
+            REQUIRE(conclusion.failures.size() == observed.job->failures.size() + 1);
             REQUIRE(api::is_true(conclusion.conditions, "Restarting"));
             REQUIRE(!api::is_true(conclusion.conditions, "Failed"));
         }
@@ -290,7 +348,7 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         if (restarts) {
             REQUIRE(is_judged(written));
             const Decision next = decide(written, now);
-            REQUIRE((!std::get_if<Finish>(&next) || !std::get<Finish>(next).judges));
+            REQUIRE((!std::get_if<Finish>(&next) || std::get<Finish>(next).judges == Judged::nothing));
         }
         if (decide(written, now) == decision)
             REQUIRE(!conclude(written, decision, outcome, now, options).status_changed);

@@ -25,8 +25,9 @@ struct Name {
     }
     std::string operator()(const Machine::LookAtService&) const { return "look at the Service"; }
     std::string operator()(const Machine::LookAtPlacement&) const { return "look at the placement"; }
-    std::string operator()(const Machine::LookAtFailedPods& look) const {
-        return look.judges ? "look at the failed Pods, and judge" : "look at the failed Pods";
+    std::string operator()(const Machine::LookAtFailure& look) const {
+        return std::string(look.pods ? "look at the failed Pods" : "look") +
+               (look.policy ? ", and at the policy" : "");
     }
     std::string operator()(const Machine::WriteStatus& write) const {
         return "status: " + text(write.conclusion.conditions);
@@ -121,7 +122,7 @@ TEST_CASE("the failed Pods of a JobSet are looked at before the end is stored", 
     CHECK(run.next() == "act: finish Failed/FailedJobs");
     run.act();
     CHECK(run.next() == "look at the failed Pods");
-    run.machine.found_failed_pods(FailedPod{.failure = {.pod = "job-node-0-1", .reason = "Evicted"}}, {});
+    run.machine.found_failure(FailedPod{.failure = {.pod = "job-node-0-1", .reason = "Evicted"}}, {});
     const auto action = run.machine.next(run.now, true);
     const auto* write = action ? std::get_if<Machine::WriteStatus>(&*action) : nullptr;
     REQUIRE(write);
@@ -147,7 +148,7 @@ TEST_CASE("failed Pods that cannot be read delay the end a few times", "[machine
     last.act();
     CHECK(last.next() == "look at the failed Pods");
     CHECK_FALSE(last.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable)));
-    last.machine.found_failed_pods({}, {});
+    last.machine.found_failure({}, {});
     CHECK(last.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
 }
 
@@ -161,7 +162,7 @@ struct AFailure : AReconcile {
         look(failed);
         CHECK(next() == "act: finish Failed/ReachedMaxRestarts, judges");
         act();
-        CHECK(next() == "look at the failed Pods, and judge");
+        CHECK(next() == "look at the failed Pods, and at the policy");
     }
     Conclusion status() {
         const auto action = machine.next(now, is_certain);
@@ -189,7 +190,7 @@ api::FailurePolicy policy_with(std::int64_t max_restarts) {
 
 TEST_CASE("an attempt that has failed is judged on a live view, and the job goes on", "[machine]") {
     AFailure run;
-    run.machine.found_failed_pods(lacking_memory(), policy_with(3));
+    run.machine.found_failure(lacking_memory(), policy_with(3));
     const Conclusion conclusion = run.status();
     CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Restarting=True/BackingOff");
     CHECK(conclusion.restarts == api::Restarts{.all = 1, .counted = 1});
@@ -209,7 +210,7 @@ TEST_CASE("an attempt that has failed is judged on a live view, and the job goes
 
 TEST_CASE("an attempt of which no Pod is left is judged all the same", "[machine]") {
     AFailure run;
-    run.machine.found_failed_pods({}, policy_with(3));
+    run.machine.found_failure({}, policy_with(3));
     const Conclusion conclusion = run.status();
     CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Restarting=True/BackingOff");
     REQUIRE(conclusion.failures.size() == 1);
@@ -242,7 +243,7 @@ TEST_CASE("a judgement may end the job", "[machine]") {
             FailedPod pod = lacking_memory();
             pod.exits.clear();
             pod.failure.reason = row.reason;
-            run.machine.found_failed_pods(pod, policy_with(row.max_restarts));
+            run.machine.found_failure(pod, policy_with(row.max_restarts));
             const Conclusion conclusion = run.status();
             const api::Condition* failed = api::find_condition(conclusion.conditions, "Failed");
             REQUIRE(failed);
@@ -260,7 +261,7 @@ TEST_CASE("a judgement may end the job", "[machine]") {
 
 TEST_CASE("without a policy that can be read the job ends as its JobSet has", "[machine]") {
     AFailure run;
-    run.machine.found_failed_pods(lacking_memory(), std::nullopt);
+    run.machine.found_failure(lacking_memory(), std::nullopt);
     const Conclusion conclusion = run.status();
     CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Failed=True/ReachedMaxRestarts");
     CHECK(conclusion.failures.at(0).decision == api::FailureDecision::none);
@@ -273,7 +274,7 @@ TEST_CASE("a JobSet that is no attempt is not judged, whatever the policy is", "
     run.next();
     run.act();
     CHECK(run.next() == "look at the failed Pods");
-    run.machine.found_failed_pods(lacking_memory(), policy_with(3));
+    run.machine.found_failure(lacking_memory(), policy_with(3));
     CHECK(run.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
 }
 
@@ -291,7 +292,7 @@ TEST_CASE("a judgement waits for the Pods a few times, and is made without them 
     tried.retry_state.failures = 3;
     AFailure last{tried};
     CHECK_FALSE(last.machine.failed_pods_unread(busy));
-    last.machine.found_failed_pods({}, policy_with(3));
+    last.machine.found_failure({}, policy_with(3));
     CHECK(text(last.status().conditions) == "Created=True/JobsCreationSucceeded Restarting=True/BackingOff");
 }
 

@@ -23,7 +23,9 @@ struct Describe {
     std::string operator()(const StoreTransition&) const { return "store transition"; }
     std::string operator()(const Finish& finish) const {
         return "finish " + finish.condition.type + "/" + finish.condition.reason +
-               (finish.judges ? ", judges" : "");
+               (finish.judges == Judged::nothing   ? ""
+                : finish.judges == Judged::failure ? ", judges"
+                                                   : ", judges the hang");
     }
     std::string operator()(const Restart& restart) const {
         return restart.judgement.counts() ? "restart" : "restart, uncounted";

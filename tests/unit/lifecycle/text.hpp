@@ -9,7 +9,8 @@
 /// Short sentences to compare with, and to read when a check fails.
 namespace lifecycle {
 
-/// "run: resume", "finish Failed/DeadlineExceeded", "finish Failed/FailedJobs, judges", ...
+/// "run: resume", "finish Failed/DeadlineExceeded", "finish Failed/FailedJobs, judges",
+/// "finish Failed/ProgressDeadlineExceeded, judges the hang", ...
 std::string text(const Decision& decision);
 /// "Suspended=False/Resumed Created=True/JobsCreationSucceeded"
 std::string text(std::span<const api::Condition> conditions);

@@ -1,4 +1,4 @@
-// What admission says of the annotations of the progress deadline.
+// What admission says of the annotations of the progress deadline and the start deadline.
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
 
@@ -9,8 +9,7 @@ using runtime::Gates;
 namespace {
 
 runtime::ValidationResult review(const Json& object, const Json& before = {},
-                                 const Gates& gates = Gates::all()) {
-    const Json of = plain_runtime();
+                                 const Gates& gates = Gates::all(), const Json& of = plain_runtime()) {
     return runtime::validate_train_job(
         {.object = object, .old_object = before, .runtime = &of, .gates = gates});
 }
@@ -39,7 +38,8 @@ TEST_CASE("a bad progress deadline is denied when it is new or changed", "[admis
     CHECK(describe(review(limited(only_action)).errors) ==
           "metadata.annotations[trainer.kubeflow.org/progress-deadline-action]: Invalid value: \"Fail\": has "
           "no "
-          "effect without trainer.kubeflow.org/progress-deadline-seconds");
+          "effect without trainer.kubeflow.org/progress-deadline-seconds or "
+          "trainer.kubeflow.org/start-deadline-seconds");
     // Its manager would try for ever.
     const Json copy =
         changed(limited(second), {{"metadata.labels", "{kueue.x-k8s.io/multikueue-origin: manager}"}});
@@ -62,4 +62,39 @@ TEST_CASE("a progress deadline without its gate is warned of, and accepted", "[a
     CHECK(review(train_job(), limited(minute), off).warnings.empty());
     CHECK(review(limited(minute)).warnings.empty());
     CHECK(review(limited(second), {}, off).warnings.empty());
+    const auto of_start = review(limited(R"({trainer.kubeflow.org/start-deadline-seconds: "60"})"), {}, off);
+    REQUIRE(of_start.warnings.size() == 1);
+    CHECK(of_start.warnings.begin()->text ==
+          "trainer.kubeflow.org/start-deadline-seconds has no effect: it needs the feature gate "
+          "TrainJobProgressDeadline");
+}
+
+TEST_CASE("a restart that nothing restarts is warned of", "[admission]") {
+    constexpr const char* restarts =
+        R"({trainer.kubeflow.org/start-deadline-seconds: "60", trainer.kubeflow.org/progress-deadline-action: Restart})";
+    const runtime::ValidationResult found = review(limited(restarts));
+    CHECK(found.errors.empty());
+    REQUIRE(found.warnings.size() == 1);
+    CHECK(found.warnings.begin()->rule.name() == "restart_without_policy");
+    CHECK(
+        found.warnings.begin()->text ==
+        "trainer.kubeflow.org/progress-deadline-action: the TrainJob has no failure policy: Restart ends it "
+        "as Fail does");
+    CHECK(found.warnings.begin()->text.size() <= 120);
+    // It was said before, does not matter, or is not so.
+    CHECK(review(limited(restarts), limited(restarts)).warnings.empty());
+    CHECK(review(limited(of_action)).warnings.empty());
+    CHECK(review(changed(limited(restarts), {{"spec.failurePolicy.maxRestarts", "1"}})).warnings.empty());
+    const Json with_policy = changed(plain_runtime(), {{"spec.runPolicy.failurePolicy.maxRestarts", "1"}});
+    CHECK(review(limited(restarts), {}, Gates::all(), with_policy).warnings.empty());
+    const auto off = review(limited(restarts), {}, Gates::all().without(Gate::progress_deadline));
+    CHECK(off.warnings.begin()->rule.name() == "progress_unwatched");
+    CHECK(off.warnings.size() == 1);
+    // Without its runtime, nothing is known.
+    const Json suspends = changed(limited(restarts), {{"spec.suspend", "true"}});
+    const auto unknown =
+        runtime::validate_train_job({.object = suspends,
+                                     .old_object = changed(train_job(), {{"spec.suspend", "false"}}),
+                                     .gates = Gates::all()});
+    CHECK(unknown.warnings.empty());
 }

@@ -78,6 +78,8 @@ Json document_of(const Explanation& explanation) {
         document["failures"] = api::to_json_tree(explanation.state.failures);
     if (const Json& metrics = explanation.progress.metrics; metrics.is_array())
         document["progress"]["metrics"] = metrics;
+    if (const auto& start = explanation.progress.start)
+        document["startDeadline"] = progress_deadline_row(*start);
     if (const auto& deadline = explanation.progress.deadline)
         document["progressDeadline"] = progress_deadline_row(*deadline);
     if (const auto& job_set = explanation.job_set.found.object) {

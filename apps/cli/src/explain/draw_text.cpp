@@ -219,8 +219,7 @@ std::optional<Line> metrics_line(const api::Json& metrics) {
     return Line{text};
 }
 
-Line deadline_line(const ProgressDeadline& deadline, api::Time now) {
-    std::string text = "progress deadline ";
+Line deadline_line(std::string text, const ProgressDeadline& deadline, api::Time now) {
     if (deadline.seconds == 0) return {text + deadline.remark, Tone::held};
     text += format_duration(seconds(deadline.seconds)) + ", then " + deadline.action + ": ";
     if (!deadline.passes)
@@ -232,7 +231,7 @@ Line deadline_line(const ProgressDeadline& deadline, api::Time now) {
     return {text, passed ? Tone::bad : Tone::plain};
 }
 
-// Draws nothing for a training that has not reported and has no progress deadline.
+// Draws nothing for a training that has not reported and has no deadline for that.
 void draw_progress(const Explanation& all, const Terminal& terminal, Screen& screen) {
     const char* heading = "Progress";
     const auto draw = [&](const std::optional<Line>& line) {
@@ -243,7 +242,8 @@ void draw_progress(const Explanation& all, const Terminal& terminal, Screen& scr
         if (!all.brief.ended) draw(end_line(all));
         draw(metrics_line(all.progress.metrics));
     }
-    if (all.progress.deadline) draw(deadline_line(*all.progress.deadline, all.now));
+    if (all.progress.start) draw(deadline_line("start deadline ", *all.progress.start, all.now));
+    if (all.progress.deadline) draw(deadline_line("progress deadline ", *all.progress.deadline, all.now));
 }
 
 void draw_deadline(const std::optional<DeadlinePart>& part, bool ended, api::Time now, Screen& screen) {

@@ -94,6 +94,7 @@ QueuePart queue_part(const RelatedObjects& seen, const api::TrainJob& job) {
 
 ProgressPart progress_part(const RelatedObjects& seen, const api::TrainJob& job, api::Time now) {
     return {.metrics = seen.job["status"]["trainerStatus"]["metrics"],
+            .start = start_deadline_of(seen, job, now),
             .deadline = progress_deadline_of(seen, job, now)};
 }
 

@@ -47,7 +47,8 @@ struct QueuePart {
 };
 
 struct ProgressPart {
-    api::Json metrics = {};  ///< as reported; null: none
+    api::Json metrics = {};                      ///< as reported; null: none
+    std::optional<ProgressDeadline> start = {};  ///< until the first report
     std::optional<ProgressDeadline> deadline = {};
 };
 

@@ -29,7 +29,7 @@ std::optional<std::string> before_failure(std::string message, const api::Failur
     if (!message.ends_with(line)) return std::nullopt;
     message.erase(message.size() - line.size());
     // In conditions it is in a sentence of its own, in events behind a colon.
-    for (const std::string_view words : {"The first to fail: ", ". ", ": "})
+    for (const std::string_view words : {"The first to fail: ", "The last attempt: ", ". ", ": "})
         if (message.ends_with(words)) message.erase(message.size() - words.size());
     return message;
 }

@@ -17,11 +17,15 @@ enum class FailureDecision : std::uint8_t { none, restart, restart_uncounted, fa
 inline constexpr std::int64_t default_rule = -1;
 inline constexpr std::int64_t infrastructure_rule = -2;
 
+/// Failure::reason of an attempt that has ended although no Pod had failed; another one is
+/// reason::progress_deadline_exceeded.
+inline constexpr std::string_view no_node_left = "NoNodeLeft";
+
 /// One entry of `status.failures`: the Pod that failed first in one attempt. What is not known is empty.
 struct Failure {
     std::int64_t attempt = 0;  ///< the restarts before it
     Time time = {};
-    std::string pod = {};  ///< empty: none is left, and `message` has what the JobSet says
+    std::string pod = {};  ///< empty: none has failed, or none is left: then `message` is the JobSet's
     std::string node = {};
     std::string replicated_job = {};
     std::optional<std::int64_t> index = {};  ///< the Pod's number in its Job
@@ -48,8 +52,12 @@ Json to_json_tree(const std::vector<Failure>& failures);
 /// Returns "OOMKilled, exit code 137"; a reason that says nothing is left out.
 std::string exit_text(std::string_view reason, std::int64_t exit_code);
 
+/// Returns whether a Pod has failed, be it gone. Else `reason` and `message` say why the attempt has ended.
+bool is_of_pod(const Failure& failure);
+
 /// Returns one line for people: `Pod job-node-0-3-x7k2p on node gpu-17: OOMKilled, exit code 137: "CUDA out
-/// of memory"; 7 more Pods failed`. Without a Pod: `no failed Pod is left: jobset failed ...`.
+/// of memory"; 7 more Pods failed`. Without a Pod: `no failed Pod is left: jobset failed ...`. If it is not
+/// of a Pod: the message, without one the reason.
 std::string describe(const Failure& failure);
 
 }  // namespace api

@@ -9,7 +9,7 @@
 #include "api/json.hpp"
 #include "api/time.hpp"
 
-/// The progress that training code reports of its TrainJob, and the longest time without any.
+/// The progress that training code reports of its TrainJob, and the longest times without any.
 namespace api {
 
 /// `status.trainerStatus`, as far as decisions and their texts depend on it.
@@ -39,31 +39,35 @@ inline constexpr std::string_view progress_seconds_annotation =
     "trainer.kubeflow.org/progress-deadline-seconds";
 inline constexpr std::string_view progress_action_annotation =
     "trainer.kubeflow.org/progress-deadline-action";
+inline constexpr std::string_view start_seconds_annotation = "trainer.kubeflow.org/start-deadline-seconds";
 
 /// Their values as they are stored.
 struct ProgressAnnotations {
     std::optional<std::string> seconds = {};
     std::optional<std::string> action = {};
+    std::optional<std::string> start_seconds = {};
 
     bool operator==(const ProgressAnnotations&) const = default;
 };
 
 ProgressAnnotations parse_progress_annotations(const Json& annotations);
 
-/// What becomes of a TrainJob without progress.
-enum class ProgressAction { warn, fail };
+/// What becomes of a TrainJob without progress. Without a failure policy, a restart is a failure.
+enum class ProgressAction { warn, fail, restart };
 
-struct ProgressDeadline {
-    std::int64_t seconds = 0;  ///< without progress
+/// At least one of the two limits is set.
+struct ProgressDeadlines {
+    std::optional<std::int64_t> progress = {};  ///< seconds without progress, from the first report on
+    std::optional<std::int64_t> start = {};  ///< seconds until the first report, once all Pods have started
     ProgressAction action = ProgressAction::warn;
 
-    bool operator==(const ProgressDeadline&) const = default;
+    bool operator==(const ProgressDeadlines&) const = default;
 };
 
 /// Returns the errors of the annotations, with the field "metadata.annotations[KEY]".
 FieldErrors progress_deadline_errors(const ProgressAnnotations& annotations);
 
-/// Returns nullopt without the annotations, and if they have errors.
-std::optional<ProgressDeadline> parse_progress_deadline(const ProgressAnnotations& annotations);
+/// Returns nullopt without the annotations, and if any of them has errors.
+std::optional<ProgressDeadlines> parse_progress_deadlines(const ProgressAnnotations& annotations);
 
 }  // namespace api

@@ -31,7 +31,8 @@ void keep_items(Json* list, Predicate wanted) {
 }
 
 constexpr Keys no_keys = {};
-constexpr Keys progress_keys = {api::progress_seconds_annotation, api::progress_action_annotation};
+constexpr Keys progress_keys = {api::progress_seconds_annotation, api::progress_action_annotation,
+                                api::start_seconds_annotation};
 // A TrainJob's queue decides whether Kueue manages its JobSet: lifecycle::is_in_own_queue().
 constexpr Keys queue_keys = {api::queue_label};
 

@@ -32,10 +32,12 @@ ProgressIndex transform_progress(Json& object, const api::TrainJob& job, bool at
     ProgressIndex index = {.rest_hash = hash_of(object)};
     if (!at_rest) index.stalled = lifecycle::stall_reason_of(job);
     const lifecycle::Observed observed = {.job = job, .progress_watch = at_rest ? ProgressWatch::off : watch};
-    const bool has_deadline = lifecycle::progress_deadline(observed).has_value();
+    const bool has_deadline = lifecycle::progress_deadlines(observed).has_value();
     if (has_deadline) {
         index.last_progress = job.trainer_status.last_progress;
         index.is_armed = lifecycle::last_progress(observed).has_value();
+        index.is_starting =
+            job.restarts.all > 0 && job.attempt != api::Attempt() && !job.attempt.began.has_value();
     }
     index.is_at_risk = lifecycle::overrun(observed, now).has_value();
     if (!found || observed.progress_watch == ProgressWatch::off) return index;
@@ -47,9 +49,10 @@ ProgressIndex transform_progress(Json& object, const api::TrainJob& job, bool at
 
 bool is_mere_report(const ProgressIndex& before, const ProgressIndex& after) {
     if (before.rest_hash == 0 || before.rest_hash != after.rest_hash) return false;
-    const bool arms = after.is_armed && !before.is_armed;
-    const bool moves_on = after.stalled && after.last_progress != before.last_progress;
-    return !arms && !moves_on && before.is_at_risk == after.is_at_risk;
+    const bool moves_on = after.last_progress != before.last_progress;
+    const bool arms = (after.is_armed && !before.is_armed) || (after.is_starting && moves_on);
+    const bool ends_stall = after.stalled && moves_on;
+    return !arms && !ends_stall && before.is_at_risk == after.is_at_risk;
 }
 
 }  // namespace controller

@@ -97,7 +97,7 @@ kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const Need
         written_.job_set = kube::version_of(*applied);
         co_return written();
     }
-    if (!lifecycle::is_rejection(applied.error()) || view_.live != lifecycle::Live::all)
+    if (!lifecycle::is_rejection(applied.error()) || view_.live < lifecycle::Live::all)
         co_return failed(applied.error());
     co_return co_await refused_creation(applied.error());
 }
@@ -127,7 +127,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     if (!seen) co_return unread(seen.error());
     if (!*seen) co_return failed(changed_meanwhile("it is gone; reconciling again"));
     const Json& live = **seen;
-    const bool is_latest = view_.live == lifecycle::Live::all;
+    const bool is_latest = view_.live >= lifecycle::Live::all;
     // The decision is based on another version, perhaps of another JobSet: its `suspend` may be out of date,
     // and this apply would write it again.
     if (api::parse_meta(live).resource_version != view_.observed.job_set->meta.resource_version) {

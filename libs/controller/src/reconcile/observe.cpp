@@ -132,7 +132,7 @@ kube::Async<CoalescedReads::Tree> read_runtime(kube::ApiServer& server, Coalesce
 
 kube::Async<std::optional<api::Json>> read_job_set(kube::ApiServer& server, api::ObjectKey key,
                                                    lifecycle::Live what, lifecycle::LookFor reason) {
-    if (what != lifecycle::Live::all) co_return std::nullopt;
+    if (what < lifecycle::Live::all) co_return std::nullopt;
     const bool whole = reason >= lifecycle::LookFor::change;
     const api::JsonPaths omit = whole ? api::JsonPaths() : api::JsonPaths(rest_of_job_set);
     co_return co_await read(server, kube::resources::job_sets, std::move(key), omit);
@@ -182,9 +182,11 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
     const api::ObjectKey key = seen.meta.key();
     View view;
     view.live = what;
+    const bool in_order = what == lifecycle::Live::in_order;
+    const lifecycle::Live at_once = in_order ? lifecycle::Live::job_and_runtime : what;
     auto [job, runtime, job_set] =
         co_await (read(server, kube::resources::train_jobs, key, managed_fields) &&
-                  read_runtime(server, reads, seen) && read_job_set(server, key, what, reason));
+                  read_runtime(server, reads, seen) && read_job_set(server, key, at_once, reason));
     if (!job) co_return job.error();
     if (!*job) co_return view;
     view.observed.job = api::parse_train_job(std::move(**job));
@@ -205,7 +207,8 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
         view.observed.first_resume = lifecycle::first_resume(**whole, now);
         view.observed.job = api::parse_train_job(std::move(**whole));
     }
-    if (what == lifecycle::Live::all) {
+    if (in_order) job_set = co_await read_job_set(server, key, what, reason);
+    if (what >= lifecycle::Live::all) {
         if (!job_set) co_return job_set.error();
         view.observed.is_live = true;
         if (*job_set) {
@@ -221,13 +224,15 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
         } else if (lifecycle::had_job_set(*view.observed.job) &&
                    !api::terminal_condition(*view.observed.job)) {
             // Since the TrainJob was read, another reconciler may have stored the restarts of that JobSet, or
-            // that the TrainJob has ended, and deleted the JobSet; and a user may have resumed it.
-            auto again = co_await read(server, kube::resources::train_jobs, key, managed_fields);
+            // that the TrainJob has ended, and deleted the JobSet; and a user may have resumed it. If nobody
+            // has written it, it is as it was while there was no JobSet.
+            const auto again = co_await read(server, kube::resources::train_jobs, key, managed_fields);
             if (!again) co_return again.error();
             if (!*again || api::parse_meta(**again).uid != view.observed.job->meta.uid)
                 co_return View{.live = what};
-            view.observed.job = api::parse_train_job(std::move(**again));
-            note_live_policy(view);
+            if (api::parse_meta(**again).resource_version != view.observed.job->meta.resource_version)
+                co_return api::Error{.code = api::Errc::conflict,
+                                     .message = "it has changed while its JobSet was looked at"};
         }
     }
     co_return view;

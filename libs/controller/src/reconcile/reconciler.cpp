@@ -89,11 +89,15 @@ private:
         machine_->found_service(co_await look_at_service(server_, view_, server_.time().now, written_));
     }
 
-    kube::Task<> carry_out(const ReconcileMachine::LookAtFailedPods& look) {
-        auto found = co_await look_at_failed_pods(server_, *view_.observed.job_set);
-        if (!found && machine_->failed_pods_unread(found.error())) co_return;
+    kube::Task<> carry_out(const ReconcileMachine::LookAtFailure& look) {
+        std::optional<lifecycle::FailedPod> first;
+        if (look.pods) {
+            auto found = co_await look_at_failed_pods(server_, *view_.observed.job_set);
+            if (!found && machine_->failed_pods_unread(found.error())) co_return;
+            if (found) first = std::move(*found);
+        }
         std::optional<api::FailurePolicy> policy;
-        if (look.judges) {
+        if (look.policy) {
             auto choice = co_await choose_runtime(server_, view_, lifecycle::runtime_source(view_.observed));
             if (auto* failure = std::get_if<StepFailure>(&choice)) {
                 if (auto* unread = std::get_if<lifecycle::ReadFailed>(failure))
@@ -103,7 +107,7 @@ private:
                     api::failure_policy(*std::get<ChosenRuntime>(choice).runtime, view_.observed.job->spec);
             }
         }
-        machine_->found_failed_pods(found ? std::move(*found) : std::nullopt, policy);
+        machine_->found_failure(std::move(first), policy);
     }
 
     kube::Task<> carry_out(const ReconcileMachine::LookAtPlacement&) {

@@ -22,19 +22,25 @@ struct StoreTransition {
     bool operator==(const StoreTransition&) const = default;
 };
 
+/// What the failure policy is asked about an attempt that ends its job otherwise (judge.hpp).
+enum class Judged {
+    nothing,  ///< it is no attempt, or the job gets no other one
+    failure,  ///< its failed Pods
+    hang      ///< that it has made no progress for too long: it runs
+};
+
 /// The job ends. No write but the status: conclude() has it.
 struct Finish {
-    api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
-    bool settle = true;             ///< bring `Suspended` and `Created` up to date in the same write
-    bool from_job_set = false;      ///< else this controller ends the job
-    /// What failed is an attempt (judge.hpp): by the failure policy, the job may go on.
-    bool judges = false;
+    api::Condition condition = {};    ///< `Complete` or `Failed`; last_transition is when it ended
+    bool settle = true;               ///< bring `Suspended` and `Created` up to date in the same write
+    bool from_job_set = false;        ///< else this controller ends the job
+    Judged judges = Judged::nothing;  ///< by the failure policy, the job may go on
 
     bool operator==(const Finish&) const = default;
 };
 
-/// An attempt has failed, and another one follows. No write but the status: conclude() has it. decide() says
-/// Finish, and the judgement makes it this.
+/// An attempt has failed or hangs, and another one follows. No write but the status: conclude() has it.
+/// decide() says Finish, and the judgement makes it this.
 struct Restart {
     Judgement judgement = {};
 
@@ -72,10 +78,10 @@ enum class JobSetAction {
     update,              ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
     resume,              ///< as `update`; the built object says `suspend: false`
     wait_until_stopped,  ///< to be resumed, but Pods of before its suspension still end: nothing is written
-    back_off,            ///< of an attempt that has failed; it is too early for the next one, or the job is
-                         ///< suspended: nothing is written
-    retire,              ///< of such an attempt: deleted in the foreground, with its uid and resourceVersion;
-                         ///< then the next attempt is created
+    back_off,            ///< it is too early for the next attempt, or the job is suspended and its attempt
+                         ///< has failed: nothing is written
+    retire,              ///< of an attempt that was judged: deleted in the foreground, with its uid and
+                         ///< resourceVersion; then the next attempt is created
     refuse               ///< it has another owner: nothing is built
 };
 
@@ -122,7 +128,8 @@ Decision decide(const Observed& observed, api::Time now);
 enum class Live {
     nothing,
     job_and_runtime,  ///< the JobSet is absent in the caches
-    all               ///< the JobSet as well
+    all,              ///< the JobSet as well
+    in_order          ///< all, the JobSet after the TrainJob
 };
 
 /// What a look is for. Each value includes those before it.

@@ -60,6 +60,9 @@ private:
 /// or its attempt.
 bool wants_failed_pods(const Decision& decision);
 
+/// Returns whether the failure policy that the job began with is to be read: the decision ends an attempt.
+bool wants_failure_policy(const Decision& decision);
+
 /// Returns whether the end waits for another try to read them. What they say is lost with them, but a job
 /// must not stay unfinished for it.
 bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state);

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,8 @@
 #include "lifecycle/observed.hpp"
 
 /// Attempts: under a failure policy, JobSet ends with its first failed Pod, Signalbox judges the failure, and
-/// the next attempt is another JobSet. docs/design/lifecycle.md#attempts
+/// the next attempt is another JobSet. An attempt that hangs is judged as well, and ended then.
+/// docs/design/lifecycle.md#attempts
 namespace lifecycle {
 
 /// An attempt that lasts that long has got somewhere: what failed before it does not count any more for the
@@ -22,9 +24,13 @@ inline constexpr std::chrono::minutes lasting_attempt{10};
 inline constexpr std::int64_t most_uncounted_restarts = 100;
 
 /// Returns whether the JobSet is an attempt that was judged, so that the job goes on with another JobSet: the
-/// status has more restarts than it, and it has failed, or the newest failure in the status is that of this
-/// attempt. A number of restarts alone ends nothing that runs.
+/// status has more restarts than it, and it has failed, or it runs and the newest entry of the status says
+/// that this attempt is restarted. A number of restarts alone ends nothing that runs.
 bool is_judged(const Observed& observed);
+
+/// Returns whether the status says of the attempt that it is restarted, whatever has become of it since: it
+/// may have completed before it was ended.
+bool is_said_to_restart(const api::TrainJob& job, const api::JobSet& attempt);
 
 /// Judges the failure of `job_set`, an attempt. `first`: the Pod that failed first; nullptr if none is left.
 /// `so_far`: the restarts of the TrainJob until now.
@@ -44,6 +50,13 @@ Judgement judge_starved(const api::Attempt& attempt);
 
 /// Returns the entry of the status for such an attempt.
 api::Failure starved_attempt(const api::JobSet& job_set, api::Time now);
+
+/// Judges an attempt that hangs. `lasted_until`: its last progress; empty if it has reported nothing.
+Judgement judge_hang(const api::FailurePolicy& policy, const api::Restarts& so_far,
+                     const api::Attempt& attempt, std::optional<api::Time> lasted_until);
+
+/// Returns the entry of the status for such an attempt. `text`: overdue_text().
+api::Failure hung_attempt(std::string_view text, api::Time now);
 
 /// Returns why the job ends: the message of its condition. `judgement` does not restart it.
 std::string describe_end(const Judgement& judgement, const api::Restarts& so_far);

@@ -134,6 +134,10 @@ bool had_job_set(const api::TrainJob& job);
 /// Returns since when the JobSet may run: since it was made, or since the TrainJob was resumed.
 api::Time start_of_run(const Observed& observed);
 
+/// Returns since when all Pods of the JobSet have been started, by the status. Empty: they have not all been
+/// since start_of_run(); what the status says of earlier ones does not count.
+std::optional<api::Time> all_started_since(const Observed& observed);
+
 /// Returns whether the JobSet was built for another `spec.trainer.numNodes` than the TrainJob has. False if
 /// that number is not noted.
 bool has_former_size(const Observed& observed);

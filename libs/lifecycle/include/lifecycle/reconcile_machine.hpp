@@ -49,10 +49,11 @@ public:
     };
     /// Look at the Service with the name of the JobSet's: found_service().
     struct LookAtService {};
-    /// Look at the failed Pods of the JobSet, and if it is an attempt, at the failure policy that the job
-    /// began with: found_failed_pods(), failed_pods_unread(), failure_policy_unread().
-    struct LookAtFailedPods {
-        bool judges;
+    /// Look at the failed Pods of the JobSet, at the failure policy that the job began with, or at both:
+    /// found_failure(), failed_pods_unread(), failure_policy_unread().
+    struct LookAtFailure {
+        bool pods;
+        bool policy;
     };
     /// Look whether Pods of the attempt have no node: found_placement().
     struct LookAtPlacement {};
@@ -66,7 +67,7 @@ public:
         const Conclusion& conclusion;
         const Run* job_set_written;  ///< nullptr: no apply changed it
     };
-    using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, LookAtFailedPods,
+    using Action = std::variant<LookAtLease, Act, LookAtWarnings, Look, LookAtService, LookAtFailure,
                                 LookAtPlacement, WriteStatus, Report>;
 
     /// `observed`: by the caches. The machine keeps it up to date, and it must outlive the machine.
@@ -88,9 +89,9 @@ public:
     void look_failed(api::Error why);
     void found_service(ServiceLook found);
     /// `first`: of the Pods that failed; nullopt if none is left, or if they cannot be read. `policy`:
-    /// nullopt if it was not asked for, or cannot be had any more. Then the job ends as its JobSet has.
-    void found_failed_pods(std::optional<FailedPod> first, const std::optional<api::FailurePolicy>& policy);
-    /// Returns whether the reconcile ends here, to try again. Else tell found_failed_pods() without any.
+    /// nullopt if it was not asked for, or cannot be had any more. Then the job ends as decided.
+    void found_failure(std::optional<FailedPod> first, const std::optional<api::FailurePolicy>& policy);
+    /// Returns whether the reconcile ends here, to try again. Else tell found_failure() without any.
     bool failed_pods_unread(const api::Error& why);
     void failure_policy_unread(ReadFailed why);
     /// `lacks_node`: whether any of its Pods has none; false if that cannot be read.
@@ -111,6 +112,8 @@ private:
     std::optional<Action> conclude_next(api::Time now);
     std::optional<Action> report(api::Time now);
     bool decides_again();
+    Judgement judge_attempt(Judged what, const FailedPod* first, const api::FailurePolicy& policy);
+    void note(const Judgement& judgement);
     bool expires() const { return std::holds_alternative<Expire>(decision_); }
 
     Observed& observed_;
@@ -122,10 +125,11 @@ private:
     Live looks_for_ = Live::nothing;
     bool expires_by_caches_ = false;
     bool looked_at_warnings_ = false;
-    bool looked_at_failed_pods_ = false;
+    bool looked_at_failure_ = false;
     bool looked_at_placement_ = false;
     bool is_stored_ = false;
     Decision decision_ = {};
+    api::Time decided_ = {};
     Outcome outcome_ = {};
     Conclusion conclusion_ = {};
     std::optional<api::TrainJob> answer_ = {};

@@ -10,7 +10,7 @@
 /// beginning at 0; an attempt (judge.hpp) has no restarts of its own.
 namespace lifecycle {
 
-/// Returns the numbers to store in the status. Without an own JobSet, and once its attempt is judged, the
+/// Returns the numbers to store in the status. Without an own JobSet, and once its attempt is counted, the
 /// stored ones stay.
 api::Restarts restarts(const Observed& observed);
 

@@ -66,6 +66,8 @@ enum class Rule : std::uint8_t {
     ttl_cut,
     replaced_failure_handling,
     progress_unwatched,
+    restart_without_policy,
+    shell_without_exec,
     count
 };
 
@@ -134,6 +136,8 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::ttl_cut, api::RuleId("ttl_cut"), false},
     {Rule::replaced_failure_handling, api::RuleId("replaced_failure_handling"), false},
     {Rule::progress_unwatched, api::RuleId("progress_unwatched"), false},
+    {Rule::restart_without_policy, api::RuleId("restart_without_policy"), false},
+    {Rule::shell_without_exec, api::RuleId("shell_without_exec"), false},
 };
 
 consteval bool has_row_per_rule() {

@@ -1,4 +1,5 @@
-// The annotations of the progress deadline.
+// The annotations of the progress deadline and of the start deadline.
+#include "api/failure_policy.hpp"
 #include "api/progress.hpp"
 #include "rules/validation_context.hpp"
 
@@ -25,15 +26,29 @@ constexpr Check checks[] = {
 };
 
 void warn_of_unwatched_progress(const ValidationContext& review, api::Warnings& warnings) {
-    if (!has_changed(review) || review.is_denied || review.gates.has(Gate::progress_deadline) ||
-        !review.job.progress_annotations.seconds)
+    if (!has_changed(review) || review.is_denied || review.gates.has(Gate::progress_deadline)) return;
+    const auto warn = [&](std::string_view annotation) {
+        warnings.push_back(std::string(annotation) + " has no effect: it " +
+                           needs_text(Gate::progress_deadline));
+    };
+    if (review.job.progress_annotations.seconds) warn(api::progress_seconds_annotation);
+    if (review.job.progress_annotations.start_seconds) warn(api::start_seconds_annotation);
+}
+
+void warn_of_restart_without_policy(const ValidationContext& review, api::Warnings& warnings) {
+    if (!has_changed(review) || review.is_denied || !review.gates.has(Gate::progress_deadline)) return;
+    const auto limits = api::parse_progress_deadlines(review.job.progress_annotations);
+    if (!limits || limits->action != api::ProgressAction::restart ||
+        api::failure_policy(review.runtime, review.job.spec))
         return;
-    warnings.push_back(std::string(api::progress_seconds_annotation) + " has no effect: it " +
-                       needs_text(Gate::progress_deadline));
+    warnings.push_back(std::string(api::progress_action_annotation) +
+                       ": the TrainJob has no failure policy: Restart ends it as Fail does");
 }
 
 constexpr Warner warners[] = {
     {Rule::progress_unwatched, warn_of_unwatched_progress, RuleInput::job, AppliesTo::every_update},
+    {Rule::restart_without_policy, warn_of_restart_without_policy, RuleInput::runtime,
+     AppliesTo::every_update},
 };
 
 }  // namespace

@@ -259,12 +259,43 @@ TEST_CASE("each state is explained", "[explain]") {
         {"a program that goes on after its deadline",
          [](RelatedObjects& s) {
              conditions(s, condition("Failed", "True", "DeadlineExceeded"));
-             s.pods.found = {pod(
-                 "p",
-                 R"({"metadata": {"creationTimestamp": "2026-01-15T11:00:05Z", "deletionGracePeriodSeconds": 30,
-                 "deletionTimestamp": "2026-01-15T12:00:20Z"}, "status": {"phase": "Running"}})")};
+             s.pods.found = {pod("p", told_to_end)};
          },
-         "State     failed 30m ago (DeadlineExceeded)\n          stopping, up to 30s\n"},
+         "State     failed 30m ago (DeadlineExceeded)\n          stopping: 1 of 1 Pod within its grace (20s "
+         "left)\n"},
+        {"suspended, with Pods that save what they have",
+         [](RelatedObjects& s) {
+             s.job["spec"]["suspend"] = true;
+             s.job["spec"]["trainer"]["numNodes"] = 4;
+             conditions(s, condition("Suspended", "True", "Suspended"));
+             s.pods.found = {
+                 pod("p", told_to_end), pod("q", told_to_end),
+                 pod("r",
+                     R"({"metadata": {"creationTimestamp": "2026-01-15T11:00:05Z"}, "status": {"phase": "Failed"}})")};
+         },
+         "State     suspended for 30m (Suspended)\n          stopping: 2 of 4 Pods within their grace (20s "
+         "left)\n"},
+        {"resumed while Pods of before still end",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Suspended", "True", "Suspended"));
+             s.pods.found = {pod("p", told_to_end)};
+         },
+         "          is to run again\n          stopping: 1 of 1 Pod within its grace (20s left)\n"},
+        {"between attempts, with Pods of the one that failed",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(condition("Restarting", "True", "BackingOff"));
+             s.job["status"]["restarts"] = 1;
+             s.job["status"]["nextAttemptTime"] = "2026-01-15T12:00:08Z";
+             s.pods.found = {pod("p", told_to_end)};
+         },
+         "State     restarting, attempt 1 begins in 8s\n          stopping: 1 of 1 Pod within its grace (20s "
+         "left)\n"},
+        {"being deleted, with Pods that still end",
+         [](RelatedObjects& s) {
+             s.job["metadata"]["deletionTimestamp"] = "2026-01-15T11:59:00Z";
+             s.pods.found = {pod("p", told_to_end)};
+         },
+         "          stopping: 1 of 1 Pod within its grace (20s left)\n          being deleted for 1m\n"},
         {"a JobSet that stays as it was built",
          [](RelatedObjects& s) {
              s.job_set.found["metadata"]["creationTimestamp"] = "2026-01-15T11:00:05Z";

@@ -72,6 +72,11 @@ TEST_CASE("what is not known of a failure is left out", "[explain]") {
          "Failure   no failed Pod is left\n"
          "          30m 10s ago, attempt 1\n"
          "            jobset failed\n"},
+        {"an attempt that hung", R"json({"attempt": 1, "failedPods": 0, "reason": "ProgressDeadlineExceeded",
+            "message": "no progress for 35m (limit 30m)", "decision": "Restart", "rule": -1})json",
+         "Failure   ProgressDeadlineExceeded\n"
+         "          30m 10s ago, attempt 1; restarted, counted\n"
+         "            no progress for 35m (limit 30m)\n"},
         {"nothing but the Pod", R"({"pod": "p"})", "Failure   Pod p\n          30m 10s ago\nDeadline"},
     };
     for (const Row& row : rows) {
@@ -94,6 +99,23 @@ TEST_CASE("a message that does not end with the failure is shown as it is", "[ex
     const std::string only =
         std::string(failed_message).substr(std::string(failed_message).find("The first"));
     CHECK(has(screen(failed(only)), "State     failed 30m ago (FailedJobs)\nFailure   Pod"));
+}
+
+TEST_CASE("the hang that ended a job is shown once", "[explain]") {
+    RelatedObjects seen = failed(
+        "the TrainJob has used the restarts of its failure policy: 1. The last attempt: no report for "
+        "35m since all Pods had started (limit 30m)");
+    seen.job["status"]["failures"] = Json::array({parsed(R"json({"attempt": 1, "failedPods": 0,
+        "time": "2026-01-15T11:30:00Z", "reason": "ProgressDeadlineExceeded", "decision": "Fail", "rule": -1,
+        "message": "no report for 35m since all Pods had started (limit 30m)"})json")});
+    const std::string text = screen(seen);
+    INFO(text);
+    CHECK(has(text,
+              "          the TrainJob has used the restarts of its failure policy: 1\n"
+              "Failure   ProgressDeadlineExceeded\n"
+              "          30m ago, attempt 1; ended the job\n"
+              "            no report for 35m since all Pods had started (limit 30m)\n"));
+    CHECK(count(text, "no report for") == 1);
 }
 
 TEST_CASE("failures of earlier attempts have a line each", "[explain]") {

@@ -1,4 +1,4 @@
-// The progress of a training in `kubectl trainjob explain`: reports, and the progress deadline.
+// The progress of a training in `kubectl trainjob explain`: reports, and their deadlines.
 #include "explain/progress.hpp"
 
 #include <catch2/catch.hpp>
@@ -118,7 +118,8 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
         {"reported before its last attempt",
          [](RelatedObjects& s) {
              make_attempt(s, "1");
-             s.job["status"]["attemptStartTime"] = "2026-01-15T11:30:01Z";
+             s.job["status"]["restarts"] = 1;
+             s.job_set.found["metadata"]["creationTimestamp"] = "2026-01-15T11:30:01Z";
          },
          "1h, then Warn: not armed: the job has not reported since its last start\n"},
         {"between attempts",
@@ -151,7 +152,7 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
          [](RelatedObjects& s) { s.job["metadata"]["annotations"][action_annotation] = "fail"; },
          "none: metadata.annotations[trainer.kubeflow.org/progress-deadline-action]: Invalid value: "
          "\"fail\": "
-         "must be Warn or Fail\n"},
+         "must be Warn, Fail or Restart\n"},
         {"an action alone",
          [](RelatedObjects& s) {
              s.job["metadata"]["annotations"].erase(seconds_annotation);
@@ -159,7 +160,8 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
          },
          "none: metadata.annotations[trainer.kubeflow.org/progress-deadline-action]: Invalid value: "
          "\"Fail\": "
-         "has no effect without trainer.kubeflow.org/progress-deadline-seconds\n"},
+         "has no effect without trainer.kubeflow.org/progress-deadline-seconds or "
+         "trainer.kubeflow.org/start-deadline-seconds\n"},
     };
     for (const Row& row : rows) {
         INFO(row.name);
@@ -174,7 +176,80 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
     CHECK_FALSE(has(screen(reporting()), "progress deadline"));
 }
 
-TEST_CASE("the document has the time of progress and of its deadline", "[explain]") {
+namespace {
+
+constexpr const char* start_annotation = "trainer.kubeflow.org/start-deadline-seconds";
+
+// All its Pods have run for half an hour, and it has reported nothing.
+RelatedObjects starting(const char* limit = "3600") {
+    RelatedObjects seen = running();
+    seen.job["metadata"]["annotations"][start_annotation] = limit;
+    seen.job["status"]["attemptStartTime"] = "2026-01-15T11:30:00Z";
+    seen.progress_lease_key = {"kubeflow-system", "signalbox-progress"};
+    seen.progress_lease.found = progress_lease("09:00:00", "11:59:55");
+    return seen;
+}
+
+}  // namespace
+
+TEST_CASE("the start deadline is shown until the first report", "[explain]") {
+    struct Row {
+        const char* name;
+        void (*change)(RelatedObjects&);
+        const char* text;
+    };
+    const Row rows[] = {
+        {"runs, with the time that a report may wait", [](RelatedObjects&) {}, "1h, then Warn: 31m left\n"},
+        {"restarts the job",
+         [](RelatedObjects& s) { s.job["metadata"]["annotations"][action_annotation] = "Restart"; },
+         "1h, then Restart: 31m left\n"},
+        {"passed", [](RelatedObjects& s) { s.job["metadata"]["annotations"][start_annotation] = "600"; },
+         "10m, then Warn: passed 19m ago\n"},
+        {"counts from the end of an outage",
+         [](RelatedObjects& s) { s.progress_lease.found = progress_lease("11:50:00", "11:59:55"); },
+         "1h, then Warn: 51m left\n"},
+        {"not all Pods have started", [](RelatedObjects& s) { s.job["status"].erase("attemptStartTime"); },
+         "1h, then Warn: not armed: not all Pods have started\n"},
+        {"between attempts",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(condition("Restarting", "True", "BackingOff"));
+         },
+         "1h, then Warn: not armed: not all Pods have started\n"},
+        {"to be suspended", [](RelatedObjects& s) { s.job["spec"]["suspend"] = true; },
+         "1h, then Warn: not armed: the job is suspended\n"},
+        {"of another controller",
+         [](RelatedObjects& s) { s.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; },
+         "1h, then Warn: not armed: another controller manages the job\n"},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        RelatedObjects seen = starting();
+        row.change(seen);
+        INFO(screen(seen));
+        CHECK(has(screen(seen), std::string("Progress  start deadline ") + row.text));
+        CHECK_FALSE(has(screen(seen), "progress deadline"));
+    }
+    RelatedObjects reported = reporting();
+    reported.job["metadata"]["annotations"][start_annotation] = "3600";
+    reported.job["status"]["attemptStartTime"] = "2026-01-15T11:10:00Z";
+    CHECK_FALSE(has(screen(reported), "deadline 1h, then"));
+    RelatedObjects both = starting();
+    both.job["metadata"]["annotations"][seconds_annotation] = "600";
+    CHECK(has(screen(both),
+              "Progress  start deadline 1h, then Warn: 31m left\n"
+              "          progress deadline 10m, then Warn: not armed: the job has not reported yet\n"));
+    CHECK(has(screen(starting("1h")),
+              "progress deadline none: metadata.annotations[trainer.kubeflow.org/start-deadline-seconds]: "));
+    RelatedObjects ended = starting();
+    ended.job["status"]["conditions"].push_back(condition("Complete", "True", "AllJobsCompleted"));
+    CHECK_FALSE(has(screen(ended), "start deadline"));
+}
+
+TEST_CASE("the document has the time of progress and of its deadlines", "[explain]") {
+    CHECK(document_of(starting())["startDeadline"] ==
+          parsed(R"({"seconds": 3600, "action": "Warn", "armed": true, "passes": "2026-01-15T12:31:00Z"})"));
+    CHECK(document_of(starting())["progressDeadline"].is_null());
+    CHECK(document_of(with_deadline("3600"))["startDeadline"].is_null());
     Json document = document_of(with_deadline("3600"));
     CHECK(document["progress"]["advanced"] == Json("2026-01-15T11:30:00Z"));
     CHECK(document["progressDeadline"] ==

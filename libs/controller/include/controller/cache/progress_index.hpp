@@ -17,7 +17,8 @@ struct ProgressIndex {
     std::uint64_t rest_hash = 0;
     std::optional<api::Time> last_progress = {};  ///< of a TrainJob with a progress deadline in force
     bool is_armed = false;                        ///< that progress was after its last start
-    bool is_at_risk = false;                      ///< as in lifecycle::overrun()
+    bool is_starting = false;  ///< not all Pods of its attempt have started: any progress may be the first
+    bool is_at_risk = false;   ///< as in lifecycle::overrun()
     std::optional<lifecycle::StallReason> stalled = {};
 };
 

@@ -35,9 +35,10 @@ View cached_view(const Cache& cache, const api::ObjectKey& key);
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer& server, View& view);
 
 /// Returns the view of the API server: TrainJob, runtime and, if `what` includes it, the JobSet as they are
-/// now, without the TTL. They are read at the same time, so none is older than the call. A runtime that
-/// cannot be read is no failure: see View::runtime_unread. `seen`: the TrainJob as it was seen before. `now`
-/// is for lifecycle::first_resume(). View::job_set and Observed::stopping: as `reason` says.
+/// now, without the TTL. They are read at the same time, so none is older than the call; `in_order`, the
+/// JobSet after the TrainJob. A TrainJob that changes while it is seen to have lost its JobSet is a conflict.
+/// A runtime that cannot be read is no failure: see View::runtime_unread. `seen`: the TrainJob as it was seen
+/// before. `now` is for lifecycle::first_resume(). View::job_set and Observed::stopping: as `reason` says.
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, const api::TrainJob& seen,
                             lifecycle::Live what, api::Time now, lifecycle::LookFor reason);
 
