@@ -21,6 +21,9 @@ ALPACA = ["dataset=torchtune.datasets.alpaca_dataset", "dataset.source=parquet",
           "dataset.data_dir=/workspace/dataset/data"]
 KUBERNETES_OWN = {"JOB_COMPLETION_INDEX"}
 LORA = "model.lora_attn_modules=[q_proj,v_proj]"
+# Of a user whom images do not know.
+FOLDER = {"HOME": "/tmp"}
+USER = {**FOLDER, "USER": "trainer"}
 
 
 def pods(rest, name):
@@ -185,14 +188,14 @@ def test_torchtune_fetches_data_and_model_and_then_tunes(submitted, runtime, tra
     assert {name: len(several) for name, several in ran.items()} == {
         "dataset-initializer": 1, "model-initializer": 1, "node": 1}
     (data,), (model,), (node,) = ran["dataset-initializer"], ran["model-initializer"], ran["node"]
-    assert env(data, "dataset-initializer") == {"STORAGE_URI": "hf://team/questions"}
-    assert env(model, "model-initializer") == {"STORAGE_URI": "hf://team/base"}
+    assert env(data, "dataset-initializer") == {**FOLDER, "STORAGE_URI": "hf://team/questions"}
+    assert env(model, "model-initializer") == {**FOLDER, "STORAGE_URI": "hf://team/base"}
 
     several = recipe[0].endswith("_distributed")
-    meeting_point = [f"--rdzv_endpoint={name}-node-0-0.{name}:29500"] if several else []
+    meeting_point = ["--rdzv_endpoint=127.0.0.1:29500"] if several else []
     assert container(node)["command"] == ["tune", "run", *meeting_point, *recipe, *paths]
     assert container(node)["args"] == trainer["args"]
-    assert env(node) == {"PET_NNODES": "1", "PET_NODE_RANK": "0", "PET_NPROC_PER_NODE": "auto"}
+    assert env(node) == {**USER, "PET_NNODES": "1", "PET_NODE_RANK": "0", "PET_NPROC_PER_NODE": "auto"}
     assert claims(data) == claims(model) == claims(node) == {f"initializer-{name}"}
 
 
@@ -215,7 +218,7 @@ def test_torchtune_needs_nothing_but_the_runtimes_name(submitted):
                                           "--config", "llama3_2/1B_full", *LLAMA_PATHS]
     assert container(node)["args"] == ALPACA
     assert env(ran["model-initializer"][0], "model-initializer") == {
-        "STORAGE_URI": "hf://meta-llama/Llama-3.2-1B-Instruct"}
+        **FOLDER, "STORAGE_URI": "hf://meta-llama/Llama-3.2-1B-Instruct"}
 
 
 def test_the_webhook_accepts_all_shipped_runtimes_without_a_warning(signalbox, admin):

@@ -13,7 +13,7 @@ from paths import ROOT
 @pytest.fixture(scope="session")
 def images_of_guides(cluster):
     """The nodes pull nothing. So the image that they have gets the names in the guides."""
-    cluster.name_image(TRAINING, "docker.io/pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime", "docker.io/library/python:3.13-slim")
+    cluster.name_image(TRAINING, "docker.io/pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime", "docker.io/library/python:3.13-slim")
 
 
 @pytest.mark.together

@@ -63,7 +63,9 @@ FRAMEWORK_VARIABLES = {
     "flux-distributed": ("node", {}),
     "deepspeed-distributed": ("launcher", OPEN_MPI),
     "mlx-distributed": ("launcher", OPEN_MPI),
-    **{name: ("node", TORCH) for name in SHIPPED if name.startswith("torchtune-")},
+    # The only node finds itself without DNS, and its user, whom the image does not know, has a name and a folder.
+    **{name: ("node", {**TORCH, "PET_MASTER_ADDR": "127.0.0.1", "HOME": "/tmp", "USER": "trainer"})
+       for name in SHIPPED if name.startswith("torchtune-")},
 }
 
 
@@ -82,11 +84,10 @@ def fetched(case, name):
     """Returns the values for an initializer: the TrainJob's, else the runtime's."""
     template = next(job for job in SHIPPED[case.runtime]["spec"]["template"]["spec"]["replicatedJobs"] if job["name"] == name)
     if not case.initializes:
-        (given,) = template["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
-        return {given["name"]: given["value"]}
+        return {given["name"]: given["value"] for given in template["template"]["spec"]["template"]["spec"]["containers"][0]["env"]}
     own = {"dataset-initializer": {"STORAGE_URI": "hf://team/questions", "SPLIT": "train"},
            "model-initializer": {"STORAGE_URI": "hf://team/base"}}
-    return {"HF_TOKEN": "s3cret", **own[name]}
+    return {"HF_TOKEN": "s3cret", "HOME": "/tmp", **own[name]}
 
 
 @every_case

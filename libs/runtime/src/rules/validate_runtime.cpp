@@ -289,6 +289,9 @@ ValidationResult validate_runtime(const Json& object, const Json& old_object, co
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
+    const auto found_by_name = host_network_warnings(before, ActivePlugins(pipeline, before));
+    for (const std::string& warning : host_network_warnings(object, ActivePlugins(pipeline, object)))
+        if (!found_by_name.contains(warning)) warn(Rule::host_network, warning);
     const api::Warnings known_warnings = warnings_of_plugins(before, pipeline);
     for (const api::Warning& warning : warnings_of_plugins(object, pipeline)) {
         // As above: only a runtime without errors gets warnings about its failure policy.

@@ -198,7 +198,7 @@ def test_a_release_from_a_clean_clone_has_the_same_bytes(release, layouts, clone
     again = make_release(tmp_path / "again", layouts, checkout=clone)
     files = {path.name: path.read_bytes() for path in release.iterdir()}
     assert files == {path.name: path.read_bytes() for path in again.iterdir()}
-    assert {"install.yaml", "runtimes.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
+    assert {"install.yaml", "runtimes.yaml", "runtimes-restricted.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
 
 
 def test_a_release_says_that_the_sources_of_its_programs_were_changed(clone):

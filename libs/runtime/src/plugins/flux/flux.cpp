@@ -190,6 +190,16 @@ public:
                       errors);
     }
 
+    // Flux tells its nodes by their host names, and with the node's network a Pod has its node's.
+    void add_runtime_warnings(const Json& runtime, const ActivePlugins&,
+                              api::Warnings& warnings) const override {
+        const Json* const nodes = find_named(jobs_of(runtime), flux_job);
+        if (nodes && pod_spec_of(*nodes)["hostNetwork"].bool_or(false))
+            warnings.push_back({.text = "job node: Flux does not start with hostNetwork, as its brokers know "
+                                        "each other by the names of Pods",
+                                .rule = Rule::host_network});
+    }
+
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         const PodSet* pods = info.pod_set(flux_job);
         if (!pods || !info.container(*pods, api::node_container)) return no_node();

@@ -258,6 +258,15 @@ public:
             warnings.push_back(
                 {.text = "spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart",
                  .rule = Rule::replaced_failure_handling});
+        // The port is in the image. A scheduler keeps Pods with the same one apart if it knows it.
+        const Json* const nodes = find_named(jobs_of(runtime), node_job);
+        if (!nodes || !pod_spec_of(*nodes)["hostNetwork"].bool_or(false)) return;
+        const Json* const node = find_named(pod_spec_of(*nodes)["containers"], api::node_container);
+        if (node && (*node)["ports"].empty())
+            warnings.push_back({.text =
+                                    "job node: with hostNetwork, add the port of sshd to the ports of its "
+                                    "container, or two jobs on a node collide",
+                                .rule = Rule::host_network});
     }
 
     std::span<const api::RuleId> warning_rules() const override { return admission_warnings; }
