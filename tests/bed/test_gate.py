@@ -10,7 +10,7 @@ import pytest
 from paths import ROOT
 
 NAMES = ["unit.merge", "unit.runtime", "unit.webhook_app", "guard.citations", "guard.interface", "threads.net", "fuzz.cost", "model", "turns",
-         "programs.cli", "programs.limits", "programs.plugin", "programs.reconciler", "programs.webhook", "cluster.admission",
+         "programs.cli", "programs.limits", "programs.plugin", "programs.reconciler", "programs.runtimes", "programs.webhook", "cluster.admission",
          "cluster.clients", "cluster.docs", "cluster.manifests", "bed", "bed.bench", "bed.controllers", "bed.instructions", "bed.gate",
          "bed.terminal", "bed.together"]
 LOG = """3/9 Testing: cluster.docs
@@ -47,7 +47,7 @@ All tests passed
     ("docs/progress.md", "guard.citations", {"programs.webhook", "cluster.clients"}),
     ("docs/faq.md", "guard.citations", {"cluster.docs"}),
     ("tests/bed/interface.py", "guard.interface", set()),
-    ("manifests/runtimes/plain.yaml", "guard.citations", {"programs.cli", "programs.plugin"}),
+    ("manifests/runtimes/plain.yaml", "guard.citations", {"programs.cli", "programs.plugin", "programs.runtimes"}),
     ("manifests/base/webhook-deployment.yaml", "unit.webhook_app", {"programs.limits", "cluster.manifests"}),
     ("tests/data/interface.yaml", "unit.runtime", {"guard.interface"}),
     ("scripts/release", "guard.citations", {"cluster.manifests"}),

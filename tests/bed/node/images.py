@@ -35,7 +35,9 @@ FRAMEWORKS = "/opt/frameworks"  # PYTHONPATH of programs that use JAX or XGBoost
 # Packages that are there as a whole. What their programs and libraries load comes with them.
 PACKAGES = ["bash", "coreutils", "dash", "grep", "hostname", "sed", "python3-minimal", "python3.11-minimal", "libpython3.11-minimal",
             "libpython3.11-stdlib", "libc6", "libstdc++6", "python3-torch", "python3-numpy", "python3-typing-extensions"]
-MPI = ["python3-mpi4py", "openmpi-bin", "openmpi-common", "libopenmpi3", "libpmix2", "openssh-server", "openssh-client", "openssh-sftp-server"]
+# The hooks of our runtimes for MPI need procps.
+MPI = ["python3-mpi4py", "openmpi-bin", "openmpi-common", "libopenmpi3", "libpmix2", "openssh-server", "openssh-client", "openssh-sftp-server",
+       "procps"]
 # Modules of the wheels. torchtune, which is beside them, needs a newer PyTorch.
 WHEELS = ["jax", "jaxlib", "ml_dtypes", "numpy", "numpy.libs", "opt_einsum", "scipy", "scipy.libs", "xgboost", "xgboost_cpu.libs"]
 WITHOUT = re.compile(r"^/usr/share/(doc|man|locale|lintian|bash-completion|info|bug|menu|doc-base|python3/)|^/etc/(init|pam|default|network|ufw)"

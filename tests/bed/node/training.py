@@ -30,16 +30,17 @@ def adapt_runtimes(rest, names, files=None):
     programs = {path.name: path.read_text() for path in WORKSPACE.glob("*.py")}
     rest.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "programs"}, "data": {**programs, **(files or {})}})
     for name in names:
-        runtime = rest.get("clustertrainingruntimes", name)
-        for pod in pod_specs(runtime):
-            _adapt(pod, {"PYTHONUNBUFFERED": "1", **_ENVIRONMENT.get(name, {})})
-        rest.replace("clustertrainingruntimes", runtime)
+        rest.replace("clustertrainingruntimes", adapted(rest.get("clustertrainingruntimes", name), name))
 
 
-def _adapt(pod, environment):
-    # Other namespaces have no programs.
-    pod["volumes"] = [{"name": "programs", "configMap": {"name": "programs", "optional": True}}]
-    for container in pod["containers"]:
-        container["image"] = TRAINING
-        container.setdefault("volumeMounts", []).append({"name": "programs", "mountPath": "/workspace"})
-        container.setdefault("env", []).extend({"name": name, "value": value} for name, value in environment.items())
+def adapted(runtime, shipped):
+    """Returns the runtime with the image and the programs, and with the environment that programs of that shipped one need."""
+    environment = {"PYTHONUNBUFFERED": "1", **_ENVIRONMENT.get(shipped, {})}
+    for pod in pod_specs(runtime):
+        # Other namespaces have no programs.
+        pod["volumes"] = [{"name": "programs", "configMap": {"name": "programs", "optional": True}}]
+        for container in pod["containers"]:
+            container["image"] = TRAINING
+            container.setdefault("volumeMounts", []).append({"name": "programs", "mountPath": "/workspace"})
+            container.setdefault("env", []).extend({"name": name, "value": value} for name, value in environment.items())
+    return runtime

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import checkpoints
 from node.cluster import RealCluster
 from node.installed import DEPLOYMENTS
 from node.jobset import write_manifests
@@ -55,7 +56,7 @@ def installed(cluster, jobset, images):
 @pytest.fixture(scope="session")
 def runtimes(cluster, installed, admin):
     """Shipped runtimes with an image that the nodes have, and with programs at /workspace."""
-    adapt_runtimes(admin, USED, {"progress.py": GUIDE})
+    adapt_runtimes(admin, USED, {"progress.py": GUIDE, **checkpoints.PROGRAMS})
 
 
 @pytest.fixture(scope="session")

@@ -221,6 +221,8 @@ def test_suspend_and_resume_change_named_ones_and_all_but_no_queued_ones():
     ("running", running("night"), 0, "running after "),
     ("running", ended("night"), 3, "complete after 1h"),
     ("complete", None, 4, "TrainJob team/night is gone"),
+    ("stopped", ended("night", "Failed"), 0, " (FailedJobs): first failed job: node-0"),
+    ("stopped", None, 0, "TrainJob team/night is gone"),
 ])
 def test_the_status_of_wait_tells_the_outcome(goal, becomes, status, line):
     with Team(running("night", ready=False)) as team:
@@ -242,10 +244,11 @@ def stopping(name, ends="2099-01-15T11:00:00Z"):
 def test_a_suspended_job_is_waited_for_until_its_last_program_has_ended():
     with Team(train_job("night", condition("Created"), condition("Suspended", time="2099-01-15T10:00:00Z"), suspend=True)) as team:
         team.objects[PODS] = [stopping("night-node-0-0-x")]
-        assert re.search("night +suspending, up to 30s", out(team, "list"))
+        assert re.search(r"night +suspended, stopping: 1 of 1 Pod within its grace \(.+ left\)", out(team, "list"))
         timed_out = run(team, "wait", "night", "--for=suspended", "--timeout=200ms", "--interval=100ms")
         assert (timed_out.returncode, timed_out.stdout) == (5, "")
-        assert re.search(r"these still wait: team/night \(1 Pod stops for .+: night-node-0-0-x on n1\)", timed_out.stderr)
+        assert re.search(r"these still wait: team/night \(suspended, stopping: 1 of 1 Pod within its grace \(.+ left\); night-node-0-0-x on n1\)",
+                         timed_out.stderr)
         waiting = subprocess.Popen(command(team, "wait", "night", "--for=suspended", "--interval=100ms"), stdout=subprocess.PIPE, text=True, env=environment())
         seen = len(team.asked)
         while len(team.asked) < seen + 6:
@@ -258,7 +261,70 @@ def test_a_suspended_job_is_waited_for_until_its_last_program_has_ended():
         team.objects["/apis/batch/v1/namespaces/team/jobs"] = [
             {"metadata": {"name": "night-node-0", "namespace": "team", "labels": {"jobset.sigs.k8s.io/jobset-name": "night"}}, "status": {"terminating": 1}}]
         done = run(team, "wait", "night", "--for=suspended", "--timeout=200ms", "--interval=100ms")
-        assert done.returncode == 5 and "team/night (1 Pod runs)" in done.stderr and done.stderr.count("note: pods could not be read") == 1
+        assert done.returncode == 5 and "team/night (suspended, stopping: 1 of 1 Pod still runs)" in done.stderr and done.stderr.count("note: pods could not be read") == 1
+
+
+def still_waits(team, name="night"):
+    """Whether `wait --for=stopped` goes on. Returns what it says of the job."""
+    waited = run(team, "wait", name, "--for=stopped", "--timeout=200ms", "--interval=100ms")
+    assert (waited.returncode, waited.stdout) == (5, ""), waited
+    return re.search(rf"these still wait: team/{name} \((.+)\)\n", waited.stderr)[1]
+
+
+def test_a_job_that_has_ended_has_stopped_once_its_last_program_has():
+    with Team(ended("night", "Failed")) as team:
+        team.objects[PODS] = [stopping("night-node-0-0-x")]
+        assert still_waits(team).startswith("failed, stopping: 1 of 1 Pod within its grace (")
+        team.objects[PODS] = [pod("night-node-0-0-x", 0, phase="Failed")]
+        assert "night stopped after " in out(team, "wait", "night", "--for=stopped")
+        # A job that runs has not stopped, even if none of its programs has begun.
+        team.objects[JOBS], team.objects[PODS] = [running("night", ready=False)], []
+        assert still_waits(team) == "waits for its Pods"
+
+
+def test_a_job_that_is_gone_has_stopped_once_it_has_left_no_pod():
+    with Team() as team:
+        team.objects[PODS] = [stopping("night-node-0-0-x")]
+        assert still_waits(team).startswith("being deleted, stopping: 1 of 1 Pod within its grace (")
+        # Another one has the name by now. Its own Pod goes on.
+        later = running("night")
+        later["metadata"].update(uid="uid-later", creationTimestamp="2026-01-15T12:00:00Z")
+
+        def asked(more, seen=None):
+            seen = len(team.asked) if seen is None else seen
+            while len(team.asked) < seen + more:
+                threading.Event().wait(0.02)
+        before = len(team.asked)
+        with subprocess.Popen(command(team, "wait", "night", "--for=stopped", "--interval=100ms"), stdout=subprocess.PIPE, text=True,
+                              env=environment()) as waiting:
+            asked(3, before)  # the job, its Pods, its Jobs
+            team.objects[JOBS] = [later]
+            asked(6)
+            assert waiting.poll() is None
+            its_own = pod("night-node-0-0-y", 0)
+            its_own["metadata"]["creationTimestamp"] = "2026-01-15T12:00:00Z"
+            team.objects[PODS] = [its_own]
+            assert waiting.communicate(timeout=60)[0] == "TrainJob team/night is gone\n" and waiting.returncode == 0
+        assert out(team, "wait", "nobody", "--for=stopped") == "TrainJob team/nobody is gone\n"
+
+
+def test_only_pods_tell_that_a_job_has_stopped():
+    with Team(ended("night")) as team:
+        team.refusals = {("GET", PODS): (403, "no")}
+        for team.objects[JOBS] in [[ended("night")], []]:
+            refused = run(team, "wait", "night", "--for=stopped")
+            assert (refused.returncode, refused.stdout) == (1, "") and "wait: pods could not be read (no), and nothing else" in refused.stderr
+
+
+def test_a_job_that_another_controller_manages_is_not_waited_for_to_stop():
+    far = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    with Team() as team:
+        for job in [running("night", **far), ended("night", **far), train_job("night", condition("Suspended"), suspend=True, **far)]:
+            team.objects[JOBS] = [job]
+            refused = run(team, "wait", "night", "--for=stopped")
+            assert (refused.returncode, refused.stdout) == (1, "") and "team/night is managed by another controller" in refused.stderr
+        team.objects[JOBS] = [ended("night", **far)]
+        assert "night complete after 1h" in out(team, "wait", "night")
 
 
 def test_a_job_in_a_queue_that_never_ran_is_suspended():

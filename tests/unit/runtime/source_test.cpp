@@ -25,6 +25,7 @@ TEST_CASE("the source of a JobSet is everything it is built from, except suspend
     CHECK(source(job, runtime, {claim, ours}) == one);
     CHECK(source(changed(job, {{"spec.trainer.numNodes", "3"}}), runtime, {claim}) != one);
     CHECK(source(job, changed(runtime, {{"spec.mlPolicy.numNodes", "3"}}), {claim}) != one);
+    CHECK(source(job, changed(runtime, {{"spec.runPolicy.gracePeriodSeconds", "60"}}), {claim}) != one);
     CHECK(source(job, runtime, {changed(claim, {{"spec.a", "c"}})}) != one);
     CHECK(source(job, runtime) != one);
 }

@@ -65,15 +65,25 @@ bool is_job_of(std::string_view name, const Json& job_set) {
     });
 }
 
+// A program that ends while the hook still waits for that takes the hook with it.
+bool is_of_clean_stop(const Json& event, const Json& pod) {
+    return event["reason"].as_string() == "FailedPreStopHook" &&
+           !pod["metadata"]["deletionTimestamp"].is_null();
+}
+
 // Earlier objects may have had the same names.
 bool is_about(const Json& event, const RelatedObjects& seen) {
     const std::string_view kind = text_at(event, "involvedObject", "kind");
     const std::string_view name = text_at(event, "involvedObject", "name");
     if (kind == api::train_job_kind)
         return text_at(event, "involvedObject", "uid") == text_at(seen.job, "metadata", "uid");
-    if (kind == "Pod")
-        return std::any_of(seen.pods.found.begin(), seen.pods.found.end(),
-                           [&](const Json& pod) { return text_at(pod, "metadata", "name") == name; });
+    if (kind == "Pod") {
+        const auto& pods = seen.pods.found;
+        const auto pod = std::find_if(pods.begin(), pods.end(), [&](const Json& each) {
+            return text_at(each, "metadata", "name") == name;
+        });
+        return pod != pods.end() && !is_of_clean_stop(event, *pod);
+    }
     const auto first = api::parse_time(text_at(event, "metadata", "creationTimestamp"));
     const auto created = api::parse_time(text_at(seen.job, "metadata", "creationTimestamp"));
     if (first && created && *first < *created) return false;

@@ -55,7 +55,7 @@ std::string state_text(const Explanation& all) {
     if (!part.telling) return text;
     // The condition knows nothing of what its Pods have come to.
     if (part.state == running && !part.words.detail.empty()) {
-        text = text_of(part.words);
+        text = text_of(part.words, now);
         if (const auto next = all.brief.next_attempt)
             text +=
                 *next > now ? " begins in " + format_duration(*next - now) : " was due " + ago(*next, now);
@@ -101,8 +101,8 @@ void draw_state(const Explanation& all, Screen& screen) {
         if (job.suspend && !job.queue.empty())
             screen.line("", "Kueue decides when it runs; it waits in the queue " + job.queue, Tone::held);
     }
-    if (job.pods.unfinished > 0 && part.state != lifecycle::State::running && !part.words.detail.empty())
-        screen.line("", part.words.detail, Tone::held);
+    if (const std::string stopping = stopping_of(job.state, all.now); !stopping.empty())
+        screen.line("", stopping, Tone::held);
     if (part.deletion) screen.line("", "being deleted for " + span(*part.deletion, all.now), Tone::held);
 }
 

@@ -28,7 +28,7 @@ std::string version_of(const RelatedObjects& seen, const Explanation& explanatio
     for (const auto& [name, node] : seen.nodes)
         versions.append(node["metadata"]["name"].as_string()).append(seen_ready(node)).append(" ");
     // Time alone makes a restarted program one that runs.
-    versions += text_of(explanation.brief.state);
+    versions.append(explanation.brief.state.word).append(detail_of(explanation.brief.state));
     for (const ReadResult<std::vector<api::Json>>* part : {&seen.pods, &seen.events}) {
         for (const api::Json& object : part->found) note(object);
         versions += part->unread;

@@ -67,6 +67,7 @@ void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeSummary* sum
     brief.nodes.wanted = std::max<std::int64_t>(trainer["numNodes"].int_or(summary ? summary->nodes : 1), 0);
     const runtime::DeviceCount each = runtime::devices_of_node(
         summary ? summary->resources : Json(), trainer["resourcesPerNode"], runtime::DeviceTable());
+    brief.stage.nodes = brief.nodes.wanted;
     brief.gpus = (each.count + each.together) * brief.nodes.wanted;
     if (brief.stage.state != lifecycle::State::running) return;
     brief.seems_ready = all_ready(job.jobs_status);
@@ -82,11 +83,14 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* run
     const api::Condition* end = api::terminal_condition(job);
     if (!end) {
         const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
-        if (suspended && suspended->is_true()) brief.stopped = suspended->last_transition;
+        brief.stopped = job.meta.deletion;
+        if (suspended) brief.stopped = suspended->last_transition;
         lifecycle::Observed observed = {.job = job};
         if (runtime) observed.live_policy = runtime->policy;
         brief.deadline = lifecycle::deadline(observed);
-        if (brief.stage.next_attempt) brief.next_attempt = job.attempt.next;
+        if (!brief.stage.next_attempt) return;
+        brief.next_attempt = job.attempt.next;
+        brief.stopped = api::find_condition(job.conditions, api::condition::restarting)->last_transition;
         return;
     }
     brief.ended = true;
@@ -207,7 +211,7 @@ Json list_row(const Brief& job) {
     if (job.progress.remaining) row["progress"]["remainingSeconds"] = *job.progress.remaining;
     if (job.progress.reported) row["progress"]["reported"] = api::format_time(*job.progress.reported);
     if (job.progress.advanced) row["progress"]["advanced"] = api::format_time(*job.progress.advanced);
-    set_text(row, "detail", job.state.detail);
+    set_text(row, "detail", detail_of(job.state));
     set_text(row, "reason", job.reason);
     set_text(row, "message", job.message);
     set_text(row, "queue", job.queue);
@@ -215,6 +219,7 @@ Json list_row(const Brief& job) {
     set_time(row, "deadline", job.deadline);
     set_time(row, "expires", job.expires);
     set_time(row, "nextAttempt", job.next_attempt);
+    set_time(row, "graceEnds", job.state.grace_ends);
     return row;
 }
 

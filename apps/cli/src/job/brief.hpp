@@ -77,8 +77,12 @@ struct Brief {
     bool needs_pods = false;  ///< its status does not show what its Pods do
     /// Its status says that all nodes are ready: a program that fails again and again is so for a moment.
     bool seems_ready = false;
-    std::optional<api::Time> stopped = {};  ///< since when no Pod should run; some may need time to end
-    PodsState pods = {};                    ///< by its status, until set_pods()
+    /// Since when Pods may still end: at an end, a deletion, a suspension or resume, or after a failed
+    /// attempt.
+    std::optional<api::Time> stopped = {};
+    /// Of one that is gone: since when another TrainJob has its name, with Pods of its own.
+    std::optional<api::Time> replaced = {};
+    PodsState pods = {};  ///< by its status, until set_pods()
 };
 
 Brief brief_of(api::Json train_job, const Runtimes& runtimes);

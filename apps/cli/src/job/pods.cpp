@@ -114,18 +114,16 @@ PodsDo found_by(PodDoes does) {
 }
 
 void note_unfinished(const std::vector<PodFacts>& pods, api::Time now, PodsState& state) {
-    state.is_late = true;
     for (const PodFacts& pod : pods) {
         if (pod.ended) continue;
         ++state.unfinished;
         if (state.names.size() < most_names)
             state.names.push_back(pod.name + (pod.node.empty() ? "" : " on " + pod.node));
-        state.grace = std::max(state.grace, pod.grace);
-        state.is_late = state.is_late && pod.deletion && now > *pod.deletion + late_end;
         if (!pod.deletion) continue;
-        const api::Time told = *pod.deletion - pod.grace;
-        state.stops_since = std::min(state.stops_since.value_or(told), told);
+        ++state.ending;
+        state.grace_ends = std::max(state.grace_ends.value_or(*pod.deletion), *pod.deletion);
     }
+    state.is_late = state.grace_ends && now > *state.grace_ends + late_end;
 }
 
 }  // namespace
@@ -180,7 +178,6 @@ PodFacts pod_facts(const Json& pod, api::Time now, const NodeObjects& nodes) {
                       .trains = !labels[api::replicated_job_label].as_string().ends_with("-initializer"),
                       .created = time_of(meta["creationTimestamp"]).value_or(api::Time()),
                       .deletion = time_of(meta["deletionTimestamp"])};
-    facts.grace = grace_of(pod);
     if (phase == "Succeeded")
         facts.does = PodDoes::succeeded;
     else if (phase != "Pending" && !phase.empty())
@@ -241,11 +238,6 @@ PodsState pods_state(std::vector<PodFacts> pods, api::Time job_created, const Ba
         state.detail = found == PodsDo::fail ? retries(tries[told.job], limits, told) : told.cause;
     }
     return state;
-}
-
-std::string time_to_stop(const PodsState& pods) {
-    if (pods.grace.count() == 0) return "";
-    return (pods.is_late ? "for longer than " : "up to ") + format_duration(pods.grace);
 }
 
 }  // namespace cli

@@ -56,8 +56,7 @@ struct PodFacts {
     std::chrono::seconds lasted{0};      ///< the attempt that failed last
     std::optional<api::Time> runs = {};  ///< since when
     api::Time created = {};
-    std::optional<api::Time> deletion = {};  ///< the latest time of its end, if it was told to end
-    std::chrono::seconds grace{30};          ///< from then on, how long it may take to end
+    std::optional<api::Time> deletion = {};  ///< if it was told to end: when its grace is over
 };
 
 PodFacts pod_facts(const api::Json& pod, api::Time now, const NodeObjects& nodes = {});
@@ -71,10 +70,10 @@ struct PodsState {
     std::string detail = {};      ///< "3 of 6, exit code 1", "its image cannot be pulled", the lost node
     std::int64_t ready = 0;       ///< training Pods
     std::int64_t unfinished = 0;  ///< Pods whose programs may run
-    std::vector<std::string> names = {};  ///< of the first three of these, with their nodes
-    std::chrono::seconds grace{0};        ///< the longest time that one of them has for its end; 0: not known
-    std::optional<api::Time> stops_since = {};  ///< when the first of them was told to end
-    bool is_late = false;                       ///< they should all have ended
+    std::vector<std::string> names = {};       ///< of the first three of these, with their nodes
+    std::int64_t ending = 0;                   ///< of these, those that were told to end
+    std::optional<api::Time> grace_ends = {};  ///< the latest of theirs
+    bool is_late = false;                      ///< it is over, and they should have ended
 };
 
 /// The retries of Jobs by name: `spec.backoffLimit`.
@@ -86,9 +85,6 @@ bool is_of_namesake(const api::Json& pod, api::Time job_created);
 /// The Pods of a namesake count for nothing.
 PodsState pods_state(std::vector<PodFacts> pods, api::Time job_created, const BackoffLimits& limits,
                      api::Time now);
-
-/// Returns "up to 30s" of Pods that are to end, or "for longer than 30s"; "" if it is not known.
-std::string time_to_stop(const PodsState& pods);
 
 /// A Pod's end may be reported that late: its node first has to notice it.
 inline constexpr std::chrono::seconds late_end{15};

@@ -87,6 +87,8 @@ struct Found {
 
 PodsState state_of(const Brief& job, Found found, bool has_pods, api::Time now) {
     PodsState state = {.is_read = true};
+    if (job.replaced)
+        std::erase_if(found.pods, [&](const PodFacts& pod) { return pod.created >= *job.replaced; });
     // Pods that have just gone: the status follows.
     if (has_pods && found.pods.empty() && job.seems_ready) {
         state.what = job.pods.what;
@@ -182,6 +184,13 @@ kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQ
     const api::Time now = query.now;
     const auto convert = [now](Json pod) { return pod_facts(pod, now); };
     auto pods = co_await read_list<PodFacts>(server, std::move(of_pods), convert);
+    if (!pods && query.only_pods && pods.error().code != api::Errc::unavailable) {
+        api::Error error = pods.error();
+        error.message = "pods could not be read (" + api::describe(pods.error()) +
+                        "), and nothing else tells when the last program has ended";
+        error.field.clear();
+        co_return error;
+    }
     if (!pods)
         notes.push_back("pods could not be read (" + api::describe(pods.error()) +
                         "): whether programs fail or still run is not known of all TrainJobs");
@@ -189,7 +198,7 @@ kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQ
     if (!found_jobs)
         notes.push_back("jobs.batch could not be read (" + api::describe(found_jobs.error()) +
                         "): how often programs may be retried is not known");
-    if (!pods && !found_jobs) co_return api::Result<>();
+    if (!pods && (query.only_pods || !found_jobs)) co_return api::Result<>();
     if (pods && query.nodes) {
         std::set<std::string> silent;
         for (const PodFacts& pod : *pods)

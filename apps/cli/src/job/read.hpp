@@ -29,11 +29,15 @@ struct PodsQuery {
     api::Time now = {};
     bool nodes = false;  ///< also read the nodes that seem silent, if that is allowed
     bool all = false;    ///< of every TrainJob that runs or stands still
+    /// Pods themselves are needed: Jobs do not count instead. They go before their Pods when a TrainJob is
+    /// deleted, and those of which a Pod has succeeded are not read.
+    bool only_pods = false;
 };
 
 /// Reads what the Pods of TrainJobs do, by one list of Pods and one of Jobs for all: of those whose status
 /// does not show it, and, if there are at most 60 with 500 nodes, of those that run or have stopped within an
-/// hour. No requests if there are none. `notes` as above; without Pods their Jobs count.
+/// hour. No requests if there are none. `notes` as above; without Pods their Jobs count. Fails only if Pods
+/// are needed, and the reason why they cannot be read does not pass by itself.
 kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQuery query,
                         std::vector<std::string>& notes);
 

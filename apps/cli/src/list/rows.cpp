@@ -52,8 +52,8 @@ struct Column {
 const Column columns[] = {
     {"NAME", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.key.name}; }},
     {"STATE",
-     [](const Brief& j, api::Time, const Terminal&) {
-         return Cell{text_of(j.state), j.state.tone};
+     [](const Brief& j, api::Time now, const Terminal&) {
+         return Cell{text_of(j.state, now), j.state.tone};
      }},
     {"PROGRESS", progress_cell},
     {"ETA", [](const Brief& j, api::Time now, const Terminal&) { return remaining_cell(j, now); }},

@@ -262,7 +262,7 @@ Timeline timeline_of(const TimelineObjects& seen, api::Time now) {
                          .end = std::max(stops ? now : end.value_or(now), job.meta.creation)};
     const seconds length = std::max(end.value_or(now), timeline.begin) - timeline.begin;
     timeline.title = "TrainJob " + to_string(job.meta.key()) + ", " +
-                     text_of(activity_of(stage_of(job), state)) + ", submitted " +
+                     text_of(activity_of(stage_of(job), state), now) + ", submitted " +
                      api::format_time(timeline.begin) + ", " + (end ? "took " : "") +
                      format_duration(length) + (end ? "" : " ago");
     const std::vector<PodTimes> pods = times_of_pods(seen, now);

@@ -36,6 +36,8 @@ public:
     /// Returns whether the container "node" of a replicated job gets `spec.trainer.image`: it runs the
     /// program, and the runtime does not say that it keeps its own (keeps_image_annotation).
     bool takes_image(const api::Json& replicated_job) const;
+    /// Returns whether processes of the program run in a replicated job.
+    bool runs_program(const api::Json& replicated_job) const;
     /// Returns whether `spec.trainer.numNodes` sets the number of Pods of the job.
     bool is_scaled(const api::Json& replicated_job) const;
     bool is_scaled(const PodSet& pods) const;
@@ -49,6 +51,7 @@ public:
     bool depends_on_devices(const api::Json& trainer) const;
     bool counts_devices() const;
     bool places_env() const;
+    bool wraps_program() const;
 
 private:
     bool trains(std::string_view ancestor, std::string_view job) const;

@@ -40,6 +40,7 @@ struct Policy {
         {};                            ///< an init container that the plugin adds, which patches may name
     std::string_view added_to = {};    ///< the job whose Pods get it
     std::string_view scaled_job = {};  ///< the job of `spec.trainer.numNodes`; empty: the one that trains
+    bool wraps_program = false;        ///< the plugin's own program starts that of the TrainJob
 };
 
 /// The input of a plugin's admission rules: a TrainJob with its runtime.
@@ -89,6 +90,11 @@ public:
     /// Returns whether a job without the trainer's label runs the program, and so gets `spec.trainer.image`.
     virtual bool also_runs_program(const api::Json& /*policy*/, std::string_view /*job*/) const {
         return false;
+    }
+    /// Returns whether processes of the program run in a job without the trainer's label, wherever its image
+    /// is from.
+    virtual bool also_has_processes(const api::Json& policy, std::string_view job) const {
+        return also_runs_program(policy, job);
     }
     /// Returns whether `spec.trainer.numProcPerNode` has an effect on a job.
     virtual bool takes_processes(const api::Json& /*policy*/, const api::Json& /*replicated_job*/) const {

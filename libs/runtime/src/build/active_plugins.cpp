@@ -62,6 +62,12 @@ bool ActivePlugins::takes_image(const Json& job) const {
            });
 }
 
+bool ActivePlugins::runs_program(const Json& job) const {
+    return trains(job) || std::any_of(begin(), end(), [&](const Plugin* plugin) {
+               return plugin->also_has_processes(plugin->policy_of(runtime_), name_of(job));
+           });
+}
+
 bool ActivePlugins::is_scaled(std::string_view ancestor, std::string_view job) const {
     return scaling_ ? job == scaling_->policy()->scaled_job : ancestor == api::ancestor_trainer;
 }
@@ -102,6 +108,7 @@ bool ActivePlugins::depends_on_devices(const Json& trainer) const {
 
 bool ActivePlugins::counts_devices() const { return any_policy(plugins_, &Policy::counts_devices); }
 bool ActivePlugins::places_env() const { return any_policy(plugins_, &Policy::places_env); }
+bool ActivePlugins::wraps_program() const { return any_policy(plugins_, &Policy::wraps_program); }
 
 std::vector<api::Resource> owned_kinds(const Pipeline& pipeline) {
     std::vector<api::Resource> kinds;

@@ -30,6 +30,7 @@ constexpr GatedField of_runtimes[] = {
     {Gate::run_policy, "runPolicy.maxTtlSecondsAfterFinished"},
     {Gate::run_policy, "runPolicy.activeDeadlineSeconds"},
     {Gate::run_policy, "runPolicy.maxActiveDeadlineSeconds"},
+    {Gate::run_policy, "runPolicy.gracePeriodSeconds"},
     {Gate::failure_policy, "runPolicy.failurePolicy"},
 };
 

@@ -22,8 +22,8 @@ constexpr const std::span<const Check>* checks[] = {
     &name_checks, &patch_checks,   &deadline_checks,       &claim_checks,   &gate_checks,
     &edit_checks, &trainer_checks, &failure_policy_checks, &progress_checks};
 constexpr const std::span<const Warner>* warnings[] = {
-    &runtime_warnings, &trainer_warnings, &subdomain_warnings,      &lost_field_warnings,
-    &time_warnings,    &claim_warnings,   &failure_policy_warnings, &progress_warnings};
+    &runtime_warnings, &trainer_warnings,        &subdomain_warnings, &lost_field_warnings, &time_warnings,
+    &claim_warnings,   &failure_policy_warnings, &progress_warnings,  &signal_warnings};
 
 // Whether rules for new TrainJobs apply: the TrainJob is new, or may be changed in any way.
 bool is_reviewed_as_new(const ValidationContext& review) {

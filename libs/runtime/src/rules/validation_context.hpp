@@ -76,7 +76,8 @@ using Warner = CheckOf<api::Warnings>;
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
     edit_checks, trainer_checks, failure_policy_checks, progress_checks;
 extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings,
-    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings;
+    lost_field_warnings, time_warnings, claim_warnings, failure_policy_warnings, progress_warnings,
+    signal_warnings;
 
 /// Returns the name that a runtime gives to the headless Service of each JobSet; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);

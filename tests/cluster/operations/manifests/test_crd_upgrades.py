@@ -19,7 +19,7 @@ POD = {"spec": {"containers": [{"name": "node", "image": "registry.example.com/b
 NODE = {"name": "node", "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
                                      "spec": {"template": POD}}}
 RUNTIME = {"mlPolicy": {"numNodes": 2, "torch": {"numProcPerNode": 4}}, "ttlSecondsAfterFinished": 3600,
-           "runPolicy": {"ttlSecondsAfterFinished": 3600, "maxTtlSecondsAfterFinished": 7200, "activeDeadlineSeconds": 600,
+           "runPolicy": {"ttlSecondsAfterFinished": 3600, "maxTtlSecondsAfterFinished": 7200, "activeDeadlineSeconds": 600, "gracePeriodSeconds": 60,
                          "maxActiveDeadlineSeconds": 7200, "failurePolicy": {
                              "maxRestarts": 3, "backoff": {"initialSeconds": 5}, "excludedNodes": {"max": 1}, "rules": [{
                                  "action": "FailTrainJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": [42]}}]}},
@@ -41,7 +41,7 @@ STATUS = {"conditions": [{"type": "Created", "status": "True", "reason": "JobsCr
 # That a time with the original may cost, where an object is written.
 NEW = {"spec.ttlSecondsAfterFinished", "spec.failurePolicy.maxRestarts", "spec.trainer.resourceClaimsPerNode[0].resourceClaimTemplateName",
        "spec.runPolicy.ttlSecondsAfterFinished", "spec.runPolicy.failurePolicy.maxRestarts", "spec.runPolicy.maxActiveDeadlineSeconds",
-       "spec.runPolicy.maxTtlSecondsAfterFinished", "spec.runPolicy.failurePolicy.backoff.initialSeconds",
+       "spec.runPolicy.maxTtlSecondsAfterFinished", "spec.runPolicy.gracePeriodSeconds", "spec.runPolicy.failurePolicy.backoff.initialSeconds",
        "spec.runPolicy.failurePolicy.excludedNodes.max", "status.startTime", "status.runPolicy.ttlSecondsAfterFinished", "status.restarts",
        "status.restartsCountTowardsMax", "status.attemptStartTime", "status.consecutiveFailures"}
 PATHS = {"trainjobs": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs/",

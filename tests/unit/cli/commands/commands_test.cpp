@@ -147,27 +147,76 @@ TEST_CASE("the exit status of wait distinguishes the expected end from another o
 TEST_CASE("a job that is to be suspended is waited for until its last program has ended", "[wait]") {
     Brief job = running();
     job.stage = {.state = lifecycle::State::suspended, .suspend = true};
-    PodsState pods = {.is_read = true,
-                      .unfinished = 5,
-                      .names = {"a on n1", "b on n2", "c"},
-                      .grace = 30s,
-                      .stops_since = now - 8s};
+    const PodsState pods = {.is_read = true,
+                            .unfinished = 5,
+                            .names = {"a on n1", "b on n2", "c"},
+                            .ending = 5,
+                            .grace_ends = now + 22s};
     set_pods(job, pods);
     CHECK(outcome_of(Goal::suspended, job) == Outcome::waits);
-    CHECK(what_goes_on(Goal::suspended, job, now) == "5 Pods stop for 8s: a on n1, b on n2, c and 2 more");
-    pods = {.is_read = true, .unfinished = 1, .names = {"a on n1"}, .grace = 30s};
-    set_pods(job, pods);
-    CHECK(what_goes_on(Goal::suspended, job, now) == "1 Pod runs: a on n1");
+    CHECK(what_goes_on(job, now) ==
+          "suspended, stopping: 5 of 5 Pods within their grace (22s left); a on n1, b on n2, c and 2 more");
+    set_pods(job, {.is_read = true, .unfinished = 1, .names = {"a on n1"}});
+    CHECK(outcome_of(Goal::suspended, job) == Outcome::waits);
+    CHECK(what_goes_on(job, now) == "suspended, stopping: 1 of 1 Pod still runs; a on n1");
+    // Of Jobs alone, no Pod has a name.
+    set_pods(job, {.is_read = true, .unfinished = 2});
+    CHECK(what_goes_on(job, now) == "suspended, stopping: 2 of 2 Pods still run");
     set_pods(job, {.is_read = true});
     CHECK(outcome_of(Goal::suspended, job) == Outcome::reached);
-    CHECK(what_goes_on(Goal::running, job, now) == "suspended");
-    CHECK(what_goes_on(Goal::complete, job, now) == "suspended");
+    CHECK(what_goes_on(job, now) == "suspended");
+    CHECK(what_goes_on(running(), now) == "running");
+}
+
+TEST_CASE("a job has stopped once it stands still and its last program has ended", "[wait]") {
+    using State = lifecycle::State;
+    const auto outcome = [](const JobStage& stage, const PodsState& pods, bool has_ended = false) {
+        Brief job = running();
+        job.ended = has_ended;
+        job.stage = stage;
+        set_pods(job, pods);
+        return outcome_of(Goal::stopped, job);
+    };
+    const PodsState none = {.is_read = true};
+    const PodsState some = {.is_read = true, .unfinished = 1, .ending = 1, .grace_ends = now};
+    const JobStage held = {.state = State::suspended, .suspend = true};
+    const JobStage queued = {.state = State::suspended, .suspend = true, .is_queued = true};
+    for (const JobStage& stage : {held, queued}) {
+        CHECK(outcome(stage, none) == Outcome::reached);
+        CHECK(outcome(stage, some) == Outcome::waits);
+    }
+    for (const auto state : {State::complete, State::failed}) {
+        CHECK(outcome({.state = state}, none, true) == Outcome::reached);
+        CHECK(outcome({.state = state}, some, true) == Outcome::waits);
+    }
+    // That no Pod was read says nothing.
+    CHECK(outcome(held, {}) == Outcome::waits);
+    // Without a program, but not for long.
+    const JobStage go_on[] = {{.state = State::running},
+                              {.state = State::running, .suspend = true},
+                              {.state = State::running, .next_attempt = 1},
+                              {.state = State::suspended},
+                              {.state = State::pending}};
+    for (const JobStage& stage : go_on) CHECK(outcome(stage, none) == Outcome::waits);
+}
+
+TEST_CASE("whether a job has stopped that another controller manages is not known here", "[wait]") {
+    Brief far = ended(true);
+    far.stage.state = lifecycle::State::elsewhere;
+    const auto checked = check_goal(Goal::stopped, {ended(true), far});
+    REQUIRE_FALSE(checked);
+    CHECK(checked.error().message ==
+          "vision/night is managed by another controller, and its Pods are not here: wait for its end where "
+          "it runs");
+    CHECK(check_goal(Goal::stopped, {ended(true), running()}));
+    CHECK(check_goal(Goal::complete, {far}));
 }
 
 TEST_CASE("a job that a queue holds is suspended, once its last program has ended", "[wait]") {
     Brief job = running();
     job.stage = {.state = lifecycle::State::suspended, .suspend = true, .is_queued = true};
-    set_pods(job, {.is_read = true, .unfinished = 1, .names = {"a on n1"}, .grace = 30s});
+    set_pods(job, {.is_read = true, .unfinished = 1, .names = {"a on n1"}});
+    CHECK(job.state.word == "queued");
     CHECK(outcome_of(Goal::suspended, job) == Outcome::waits);
     set_pods(job, {.is_read = true});
     CHECK(job.state.word == "queued");
@@ -240,6 +289,7 @@ TEST_CASE("a shell completes commands, options and their values", "[complete]") 
     CHECK(lines_for({"list", "--all-n"}) == "--all-namespaces\tthose of all namespaces\n:4\n");
     CHECK(lines_for({"list", "-o", "w"}) == "wide\n:4\n");
     CHECK(lines_for({"list", "--output=j"}) == "--output=json\n:4\n");
+    CHECK(lines_for({"wait", "--for=s"}) == "--for=suspended\n--for=stopped\n:4\n");
     CHECK(lines_for({"check", "-f", ""}) == ":0\n");
     CHECK(lines_for({"check", "-k", ""}) == ":16\n");
     CHECK(lines_for({"unknown", ""}) == ":4\n");

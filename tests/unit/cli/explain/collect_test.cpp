@@ -91,6 +91,23 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     CHECK(names_of(seen->events.found) == "own set job pod ");
 }
 
+TEST_CASE("that a stop ended a hook with its container is no news, unless the Pod is to go on", "[explain]") {
+    const auto about = [](const std::string& pod, const std::string& reason) {
+        return R"({"metadata": {"name": ")" + pod + " " + reason + R"("}, "reason": ")" + reason +
+               R"(", "involvedObject": {"kind": "Pod", "name": ")" + pod + "\"}}";
+    };
+    Cluster server;
+    server.bodies[pods_query] =
+        R"({"items": [{"metadata": {"name": "ends", "deletionTimestamp": "2026-01-15T12:00:00Z"}},
+                      {"metadata": {"name": "stays"}}]})";
+    server.bodies[pod_events] = "{\"items\": [" + about("ends", "FailedPreStopHook") + "," +
+                                about("ends", "Evicted") + "," + about("stays", "FailedPreStopHook") + "," +
+                                about("gone", "FailedPreStopHook") + "]}";
+    const auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(names_of(seen->events.found) == "ends Evicted stays FailedPreStopHook ");
+}
+
 TEST_CASE("of nodes, those are read that seem silent, if the user may", "[explain]") {
     const std::string silent =
         R"({"spec": {"nodeName": "n2"}, "status": {"phase": "Running", "containerStatuses": [{"ready": true}],

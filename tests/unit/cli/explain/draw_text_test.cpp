@@ -5,6 +5,13 @@
 #include "related_objects.hpp"
 
 namespace cli {
+namespace {
+
+constexpr const char* told_to_end =
+    R"({"metadata": {"creationTimestamp": "2026-01-15T11:00:05Z", "deletionTimestamp": "2026-01-15T12:00:20Z"},
+        "status": {"phase": "Running"}})";
+
+}  // namespace
 
 TEST_CASE("a running job is one screen", "[explain]") {
     RelatedObjects seen = running();

@@ -55,7 +55,7 @@ PodsState state_of(const std::vector<Json>& pods, const BackoffLimits& limits = 
 }
 
 std::string words_of(const std::vector<Json>& pods) {
-    return text_of(activity_of({.state = lifecycle::State::running}, state_of(pods)));
+    return text_of(activity_of({.state = lifecycle::State::running}, state_of(pods)), now);
 }
 
 Json stopping(std::chrono::seconds ends_in, int grace = 30) {
@@ -201,27 +201,83 @@ TEST_CASE("the Pods of an earlier job of the name count for nothing", "[pods]") 
     CHECK(state_of({old}).what == PodsDo::wait);
 }
 
-TEST_CASE("a job stands still once the last of its Pods has ended", "[pods]") {
+TEST_CASE("a job stops until the last of its Pods has ended", "[pods]") {
     using enum lifecycle::State;
-    const JobStage held = {.state = suspended, .suspend = true};
-    const auto words = [](const JobStage& job, const std::vector<Json>& pods) {
-        return text_of(activity_of(job, state_of(pods)));
+    struct Row {
+        const char* words;
+        JobStage job;
+        std::vector<Json> pods;
     };
-    CHECK(words(held, {}) == "suspended");
-    CHECK(words(held, {stopping(20s)}) == "suspending, up to 30s");
-    CHECK(words(held, {pod("Running")}) == "suspending, up to 30s");
-    CHECK(words(held, {pod("Failed"), pod("Succeeded")}) == "suspended");
-    CHECK(words({.state = suspended, .suspend = true, .is_queued = true}, {stopping(20s)}) ==
-          "suspending, up to 30s");
-    CHECK(words({.state = failed}, {stopping(20s), stopping(5s, 600)}) == "failed, stopping, up to 10m");
-    CHECK(words({.state = complete}, {pod("Succeeded")}) == "complete");
-    CHECK(words({.state = failed}, {stopping(-10s)}) == "failed, stopping, up to 30s");
-    CHECK(words({.state = failed}, {stopping(-5min)}) == "failed, stopping, for longer than 30s");
-    CHECK(words({.state = running, .is_deleted = true}, {stopping(20s)}) ==
-          "being deleted, stopping, up to 30s");
-    const PodsState state = state_of({stopping(20s)});
-    CHECK(state.stops_since == now - 10s);
-    CHECK(state.names == std::vector<std::string>{"night-node-0-0-x on n1"});
+    const JobStage held = {.state = suspended, .suspend = true, .nodes = 4};
+    const std::vector<Json> three = {stopping(20s), stopping(25s), stopping(5s)};
+    const Row rows[] = {
+        {"suspended", held, {}},
+        {"suspended", held, {pod("Failed"), pod("Succeeded")}},
+        {"suspended, stopping: 3 of 4 Pods within their grace (25s left)", held, three},
+        {"suspended, stopping: 1 of 4 Pods within its grace (20s left)",
+         held,
+         {stopping(20s), pod("Failed")}},
+        {"suspended, stopping: 2 of 4 Pods still run", held, {pod("Running"), pod("Pending")}},
+        {"suspended, stopping: 2 of 4 Pods within their grace (9m 50s left)",
+         held,
+         {stopping(590s, 600), pod("Running")}},
+        {"queued, stopping: 3 of 3 Pods within their grace (25s left)",
+         {.state = suspended, .suspend = true, .is_queued = true},
+         three},
+        {"resuming, stopping: 3 of 4 Pods within their grace (25s left)",
+         {.state = suspended, .nodes = 4},
+         three},
+        {"failed, stopping: 1 of 1 Pod within its grace (20s left)", {.state = failed}, {stopping(20s)}},
+        {"complete, stopping: 1 of 2 Pods within its grace (20s left)",
+         {.state = complete, .nodes = 2},
+         {stopping(20s), pod("Succeeded")}},
+        // Its node may take some seconds to say that they have ended.
+        {"failed, stopping: 1 of 1 Pod within its grace (0s left)", {.state = failed}, {stopping(-10s)}},
+        {"failed, stopping: 1 of 1 Pod past its grace", {.state = failed}, {stopping(-16s)}},
+        {"failed, stopping: 2 of 2 Pods past their grace",
+         {.state = failed},
+         {stopping(-5min), stopping(-6min)}},
+        {"failed, stopping: 2 of 2 Pods within their grace (5s left)",
+         {.state = failed},
+         {stopping(5s), stopping(-5min)}},
+    };
+    for (const Row& row : rows) {
+        INFO(row.words);
+        CHECK(text_of(activity_of(row.job, state_of(row.pods)), now) == row.words);
+    }
+    CHECK(state_of({stopping(20s)}).names == std::vector<std::string>{"night-node-0-0-x on n1"});
+}
+
+TEST_CASE("of a job that does not stand still, Pods stop that were told to end", "[pods]") {
+    using enum lifecycle::State;
+    const std::vector<Json> pods = {stopping(20s), pod("Running"), pod("Running")};
+    const auto words = [&](JobStage job, const std::vector<Json>& of) {
+        job.nodes = 3;
+        return text_of(activity_of(job, state_of(of)), now);
+    };
+    const JobStage between = {.state = running, .next_attempt = 2};
+    const std::string stops = "stopping: 1 of 3 Pods within its grace (20s left)";
+    CHECK(words(between, pods) == "restarting, attempt 2, " + stops);
+    CHECK(words({.state = running, .is_deleted = true}, pods) == "being deleted, " + stops);
+    CHECK(words({.state = running, .suspend = true}, pods) == "suspending, " + stops);
+    // Those of the next attempt.
+    CHECK(words(between, {pod("Running"), pod("Pending")}) == "restarting, attempt 2");
+    CHECK(words({.state = running, .is_deleted = true}, {pod("Running")}) == "being deleted");
+    // Of a drained node; the job goes on.
+    CHECK(words({.state = running}, pods) == "running");
+    // A resumed job has no others yet.
+    CHECK(words({.state = running}, {stopping(20s)}) == "waits for its Pods, " + stops);
+}
+
+TEST_CASE("what is kept of a stop has no time that passes", "[pods]") {
+    const auto state = [](const std::vector<Json>& pods) {
+        return activity_of({.state = lifecycle::State::failed}, state_of(pods));
+    };
+    CHECK(detail_of(state({stopping(20s)})) == "stopping: 1 of 1 Pod within its grace");
+    CHECK(state({stopping(20s)}).grace_ends == now + 20s);
+    CHECK_FALSE(state({pod("Running")}).grace_ends);
+    CHECK_FALSE(state({stopping(-5min)}).grace_ends);
+    CHECK(detail_of(state({})).empty());
 }
 
 TEST_CASE("a node that does not answer is seen by its condition, else by the Pod's", "[pods]") {
@@ -241,7 +297,7 @@ TEST_CASE("a node that does not answer is seen by its condition, else by the Pod
     left["metadata"]["deletionTimestamp"] = api::format_time(now + 10s);
     CHECK(words_of({left}) == "lost a node, n1");
     left["metadata"]["deletionTimestamp"] = api::format_time(now - 3min + 30s);
-    CHECK(words_of({left}) == "waits for its Pods");
+    CHECK(words_of({left}) == "waits for its Pods, stopping: 1 of 1 Pod past its grace");
 }
 
 TEST_CASE("a Pod has some seconds more than its grace for its end", "[pods]") {

@@ -165,8 +165,30 @@ TEST_CASE("a list tells what Pods do behind a state", "[list]") {
         brief(job_of("{}", conditions(created + "," + condition("Failed", "True", "DeadlineExceeded"))));
     CHECK(late.stopped == now - 30min);
     CHECK_FALSE(list_row(late).contains("detail"));
-    set_pods(late, {.is_read = true, .unfinished = 1, .grace = 30s});
-    CHECK(list_row(late)["detail"].as_string() == "stopping, up to 30s");
+    set_pods(late, {.is_read = true, .unfinished = 1, .ending = 1, .grace_ends = now + 30s});
+    CHECK(list_row(late)["detail"].as_string() == "stopping: 1 of 1 Pod within its grace");
+    CHECK(list_row(late)["graceEnds"].as_string() == "2026-01-15T12:00:30Z");
+    const std::string table = list_table(std::vector<Brief>{late}, now + 20s, {}).str();
+    CHECK(table.find("   failed, stopping: 1 of 1 Pod within its grace (10s left)   ") != std::string::npos);
+}
+
+TEST_CASE("the nodes of a runtime tell how many Pods a job had that stops", "[list]") {
+    Brief held = brief(job_of(R"({"suspend": true})", conditions(condition("Suspended", "True"))), torch);
+    set_pods(held, {.is_read = true, .unfinished = 3, .ending = 3, .grace_ends = now + 25s});
+    CHECK(text_of(held.state, now) == "suspended, stopping: 3 of 4 Pods within their grace (25s left)");
+}
+
+TEST_CASE("Pods are looked at from when they are to end", "[list]") {
+    const std::string restarting = condition("Restarting", "True", "BackingOff");
+    CHECK(brief(job_of("{}", conditions(created + "," + restarting))).stopped == now - 30min);
+    CHECK(brief(job_of("{}", conditions(created), R"({"deletionTimestamp": "2026-01-15T11:59:00Z"})"))
+              .stopped == now - 1min);
+    CHECK(brief(job_of(R"({"suspend": true})", conditions(condition("Suspended", "True")))).stopped ==
+          now - 30min);
+    // A resumed one waits for its Pods of before.
+    CHECK(brief(job_of("{}", conditions(created + "," + condition("Suspended", "False")))).stopped ==
+          now - 30min);
+    CHECK_FALSE(brief(job_of("{}", conditions(created))).stopped);
 }
 
 TEST_CASE("a list tells which attempt comes next, and why", "[list]") {

@@ -299,7 +299,8 @@ TEST_CASE("a program that goes on after the end of its job is shown", "[timeline
     const Timeline timeline = timeline_of(seen, now);
     CHECK(timeline.stages.back().name == "stopping");
     CHECK(timeline.stages.back().goes_on);
-    CHECK(timeline.title.find(", failed, stopping, up to 30s, ") != std::string::npos);
+    CHECK(timeline.title.find(", failed, stopping: 1 of 1 Pod within its grace (0s left), ") !=
+          std::string::npos);
     CHECK(timeline.title.ends_with("took 59m 30s"));
 }
 

@@ -9,6 +9,7 @@
 #include "plugins/flux/flux_settings.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
+#include "runtime/rule.hpp"
 #include "template/added.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
@@ -135,7 +136,8 @@ constexpr Policy flux_policy = {.group = ml_policy_group,
                                 .needs_host_names = true,
                                 .counts_devices = true,
                                 .added_container = flux_installer,
-                                .added_to = flux_job};
+                                .added_to = flux_job,
+                                .wraps_program = true};
 
 // A Flux instance across the nodes. Its brokers trust each other by a key that is made for this TrainJob
 // alone.
@@ -145,6 +147,7 @@ public:
     const Policy* policy() const override { return &flux_policy; }
     std::span<const api::RuleId> rules() const override { return admission_rules; }
 
+    bool also_has_processes(const Json&, std::string_view job) const override { return job == flux_job; }
     bool takes_processes(const Json&, const Json& job) const override {
         return job["name"].as_string() == flux_job;
     }

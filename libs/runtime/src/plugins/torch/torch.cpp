@@ -2,6 +2,7 @@
 #include <span>
 
 #include "api/names.hpp"
+#include "build/grace_period.hpp"
 #include "build/pod_sets.hpp"
 #include "build/trainer_errors.hpp"
 #include "plugins/torch/elastic.hpp"
@@ -27,6 +28,12 @@ constexpr std::string_view processes_variable = "PET_NPROC_PER_NODE";
 constexpr std::string_view rank_variable = "PET_NODE_RANK";
 constexpr std::string_view address_variable = "PET_MASTER_ADDR";
 constexpr std::string_view port_variable = "PET_MASTER_PORT";
+// Read by torchrun since PyTorch 2.12 (--shutdown-timeout), and ignored before. Unset, its processes are
+// killed this long after it has passed SIGTERM on to them, whatever the grace period of the Pod.
+constexpr std::string_view shutdown_variable = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT";
+constexpr std::int64_t usual_shutdown = 30;
+// What torchrun needs to end itself after its processes.
+constexpr std::int64_t end_of_agent = 5;
 // The variables that TrainJobs must not set, in the order of error messages.
 constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_variable, rank_variable,
                                          processes_variable};
@@ -72,6 +79,16 @@ void add_variables(Json& container, const Agents& agents, const std::optional<st
     if (!master) return;
     upsert_env(container, env_value(address_variable, *master));
     upsert_env(container, env_value(port_variable, std::to_string(agents.port)));
+}
+
+// Gives the processes the grace period of their Pods, in a runtime that has one. A shorter one than
+// torchrun's own needs no variable.
+void allow_shutdown(Json& container, const Inputs& inputs, const Info& info, const PodSet& pods) {
+    const auto seconds = grace_period(inputs.runtime, info, pods);
+    if (!grace_period_of(inputs.runtime) || !seconds || *seconds <= usual_shutdown + end_of_agent) return;
+    const Json& own = std::as_const(container)["env"];
+    if (find_named(own, shutdown_variable) || find_named(info.trainer["env"], shutdown_variable)) return;
+    upsert_env(container, env_value(shutdown_variable, std::to_string(*seconds - end_of_agent)));
 }
 
 // Returns whether the only node is to find itself without DNS. More nodes may join an elastic one.
@@ -260,6 +277,7 @@ public:
             const bool alone = uses_loopback(policy_of(inputs.runtime), agents);
             const std::string master = alone ? std::string(loopback) : info.first_endpoint();
             add_variables(*node, agents, tune ? std::nullopt : std::optional(master));
+            allow_shutdown(*node, inputs, info, *pods);
             if (auto port = info.upsert_port(*pods, api::node_container,
                                              Json::object({{"containerPort", agents.port}}));
                 !port)
@@ -269,7 +287,7 @@ public:
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
-                inject(info, *others, target["containerNames"], agents,
+                inject(inputs, info, *others, target["containerNames"], agents,
                        others == pods && uses_loopback(policy_of(inputs.runtime), agents));
         return {};
     }
@@ -296,12 +314,15 @@ private:
     }
 
     // alone: they are in the Pod of the only node.
-    static void inject(Info& info, const PodSet& pods, const Json& names, const Agents& agents, bool alone) {
+    static void inject(const Inputs& inputs, Info& info, const PodSet& pods, const Json& names,
+                       const Agents& agents, bool alone) {
         const std::string master = alone ? std::string(loopback) : master_for(info, pods);
         for (const Json& name : names.items()) {
             Json* container = info.container(pods, name.as_string());
             if (!container) container = info.init_container(pods, name.as_string());
-            if (container) add_variables(*container, agents, master);
+            if (!container) continue;
+            add_variables(*container, agents, master);
+            allow_shutdown(*container, inputs, info, pods);
         }
     }
 };
