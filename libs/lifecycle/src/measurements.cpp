@@ -55,6 +55,14 @@ api::Restarts more(const api::Restarts& now, const api::Restarts& before) {
     return {.all = all, .counted = std::clamp<std::int64_t>(now.counted - before.counted, 0, all)};
 }
 
+RestartCause cause_of_restart(const Decision& decision, const Outcome& outcome) {
+    if (!std::holds_alternative<Restart>(decision) || !outcome.failure) return RestartCause::job_set;
+    const api::Failure& failure = *outcome.failure;
+    if (!api::is_of_pod(failure))
+        return failure.reason == api::no_node_left ? RestartCause::no_node : RestartCause::hang;
+    return failure.rule == api::infrastructure_rule ? RestartCause::infrastructure : RestartCause::failure;
+}
+
 // What its failure or its hang leads to, or how it has completed.
 void measure_attempt(const Observed& observed, const Decision& decision, api::Time now, Measurements& made) {
     const api::JobSet* job_set = own_job_set(observed);
@@ -93,6 +101,7 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
     if (status_stored && conclusion.start_time && conclusion.start_time != job.start_time)
         made.wait = since(job.meta.creation, *conclusion.start_time);
     if (status_stored) made.restarted = more(conclusion.restarts, job.restarts);
+    made.restart_cause = cause_of_restart(decision, outcome);
     if (status_stored) measure_attempt(observed, decision, now, made);
     const auto* restart = std::get_if<Restart>(&decision);
     made.excludes_node = status_stored && restart && restart->judgement.excludes_node;
@@ -111,6 +120,7 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
 
 Measurements joined(const Measurements& earlier, Measurements latest) {
     if (!latest.wait) latest.wait = earlier.wait;
+    if (latest.restarted == api::Restarts()) latest.restart_cause = earlier.restart_cause;
     latest.restarted = latest.restarted + earlier.restarted;
     return latest;
 }

@@ -178,6 +178,7 @@ TEST_CASE("a hang is stored as a failure without a Pod, which counts", "[attempt
     }
     const Measurements& measured = run.machine.result().measurements;
     CHECK(measured.restarted == api::Restarts{.all = 1, .counted = 1});
+    CHECK(measured.restart_cause == RestartCause::hang);
     CHECK(measured.attempt_end == AttemptEnd::restarted);
     CHECK(measured.attempt == due - (start + 10s));
     CHECK_FALSE(measured.end);

@@ -109,14 +109,32 @@ TEST_CASE("restarts are measured in the write that says so, by whether they coun
     CHECK(after(ended, 33s).restarted == api::Restarts{.all = 1});
 }
 
+TEST_CASE("a restart is measured by its cause", "[measurements]") {
+    const auto cause = [](api::Failure failure) {
+        const Decision restart = Restart{};
+        const Outcome outcome = {.failure = std::move(failure)};
+        return measurements(running(), restart, outcome, {}, true, start).restart_cause;
+    };
+    CHECK(cause({.pod = "p", .reason = "Error"}) == RestartCause::failure);
+    CHECK(cause({.reason = "Error"}) == RestartCause::failure);
+    CHECK(cause({.pod = "p", .rule = api::infrastructure_rule}) == RestartCause::infrastructure);
+    CHECK(cause({.reason = "NoNodeLeft", .rule = api::infrastructure_rule}) == RestartCause::no_node);
+    CHECK(cause({.reason = "ProgressDeadlineExceeded"}) == RestartCause::hang);
+    CHECK(measurements(running(), Run{}, {}, {}, true, start).restart_cause == RestartCause::job_set);
+}
+
 TEST_CASE("a reconcile that writes the status twice measures a start and all restarts once",
           "[measurements]") {
-    const Measurements earlier = {
-        .wait = 5s, .restarted = {.all = 2, .counted = 1}, .requeue = RequeueReason::stall};
+    const Measurements earlier = {.wait = 5s,
+                                  .restarted = {.all = 2, .counted = 1},
+                                  .restart_cause = RestartCause::hang,
+                                  .requeue = RequeueReason::stall};
     const Measurements latest = {.restarted = {.all = 1, .counted = 1}, .end = End::complete};
     const Measurements both = joined(earlier, latest);
     CHECK(both.wait == 5s);
     CHECK(both.restarted == api::Restarts{.all = 3, .counted = 2});
+    CHECK(both.restart_cause == RestartCause::job_set);
+    CHECK(joined(earlier, {}).restart_cause == RestartCause::hang);
     CHECK(both.end == End::complete);
     CHECK(!both.requeue);
     CHECK(joined(earlier, {.wait = 9s}).wait == 9s);

@@ -124,8 +124,8 @@ private:
     void add_gone(std::vector<Brief>& jobs) {
         std::vector<Brief> gone;
         for (auto& [key, waited] : waited_) {
-            const auto same =
-                std::find_if(jobs.begin(), jobs.end(), [&key](const Brief& job) { return job.key == key; });
+            const auto same = std::find_if(jobs.begin(), jobs.end(),
+                                           [&name = key](const Brief& job) { return job.key == name; });
             if (same != jobs.end() && same->uid == waited.uid) continue;
             waited.gone = true;
             Brief left = {.key = key,

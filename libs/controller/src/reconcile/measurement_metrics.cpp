@@ -40,6 +40,26 @@ MeasurementMetrics::Time attempt_until(AttemptEnd end) {
     return [=](const Measurements& made) { return made.attempt_end == end ? made.attempt : std::nullopt; };
 }
 
+void add_restarts(std::vector<AmountRow>& rows) {
+    using enum lifecycle::RestartCause;
+    constexpr std::pair<lifecycle::RestartCause, const char*> causes[] = {{failure, "failure"},
+                                                                          {infrastructure, "infrastructure"},
+                                                                          {hang, "hang"},
+                                                                          {no_node, "no_node"},
+                                                                          {job_set, "job_set"}};
+    for (const auto& [cause, name] : causes)
+        for (const bool counted : {true, false})
+            rows.push_back(
+                {"signalbox_restarts_total",
+                 "Restarts of TrainJobs, by whether they count towards a maximum, and by their cause.",
+                 {{"counted", counted ? "true" : "false"}, {"reason", name}},
+                 [=](const Measurements& made) {
+                     if (made.restart_cause != cause) return 0.0;
+                     const api::Restarts& restarts = made.restarted;
+                     return static_cast<double>(counted ? restarts.counted : restarts.all - restarts.counted);
+                 }});
+}
+
 std::vector<AmountRow> amounts() {
     const auto ended = "signalbox_train_jobs_ended_total";
     const auto of_ended = "TrainJobs that have ended, by how.";
@@ -47,9 +67,7 @@ std::vector<AmountRow> amounts() {
     const auto of_expired = "TrainJobs that were deleted as their time to live had passed, by whose it was.";
     const auto held = "signalbox_ttl_held_total";
     const auto of_held = "TrainJobs that stay although by the caches their time to live has passed, by why.";
-    const auto restarts = "signalbox_restarts_total";
-    const auto of_restarts = "Restarts of TrainJobs after failures, by whether they count towards a maximum.";
-    return {
+    std::vector<AmountRow> rows = {
         {ended, of_ended, {{"end", "complete"}}, is(&Measurements::end, End::complete)},
         {ended, of_ended, {{"end", "failed"}}, is(&Measurements::end, End::failed)},
         {ended, of_ended, {{"end", "deadline"}}, is(&Measurements::end, End::deadline)},
@@ -59,16 +77,6 @@ std::vector<AmountRow> amounts() {
         {expired, of_expired, {{"from", "runtime"}}, is(&Measurements::expired, TtlFrom::runtime)},
         {held, of_held, {{"why", "multikueue"}}, is(&Measurements::held, TtlHeld::multikueue)},
         {held, of_held, {{"why", "live"}}, is(&Measurements::held, TtlHeld::live)},
-        {restarts,
-         of_restarts,
-         {{"counted", "true"}},
-         [](const Measurements& made) { return static_cast<double>(made.restarted.counted); }},
-        {restarts,
-         of_restarts,
-         {{"counted", "false"}},
-         [](const Measurements& made) {
-             return static_cast<double>(made.restarted.all - made.restarted.counted);
-         }},
         {"signalbox_nodes_excluded_total",
          "Failures of TrainJobs after which later attempts avoid the node.",
          {},
@@ -83,6 +91,8 @@ std::vector<AmountRow> amounts() {
          {},
          is(&Measurements::lease_is_ahead, true)},
     };
+    add_restarts(rows);
+    return rows;
 }
 
 std::vector<TimeRow> times() {

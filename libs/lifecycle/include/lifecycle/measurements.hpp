@@ -15,6 +15,15 @@ enum class RequeueReason { failure, deadline, ttl, clean_up, stall, progress };
 /// How an attempt of a TrainJob under a failure policy ended.
 enum class AttemptEnd { complete, failed, restarted };
 
+/// Why a TrainJob has restarted.
+enum class RestartCause {
+    failure,
+    infrastructure,  ///< a disruption, or the node: nothing of its own
+    hang,            ///< no progress, or no report
+    no_node,         ///< while it avoided some
+    job_set          ///< JobSet's own restarts, whose causes are not known
+};
+
 /// Which object sets the TTL of a TrainJob.
 enum class TtlFrom { train_job, runtime };
 
@@ -31,6 +40,7 @@ struct Measurements {
     std::optional<std::chrono::seconds> run = {};   ///< of a job that has ended, since its last start
     std::optional<std::chrono::seconds> wait = {};  ///< from the creation to a start
     api::Restarts restarted = {};                   ///< that the status shows for the first time
+    RestartCause restart_cause = RestartCause::job_set;
     std::optional<AttemptEnd> attempt_end = {};
     std::optional<std::chrono::seconds> attempt = {};  ///< since all Pods of the attempt had started
     bool excludes_node = false;                        ///< later attempts avoid a node
