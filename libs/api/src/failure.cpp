@@ -99,6 +99,9 @@ bool is_of_pod(const Failure& failure) {
 
 std::string describe(const Failure& failure) {
     if (!is_of_pod(failure)) return failure.message.empty() ? failure.reason : failure.message;
+    // JobSet's message has nothing more: such a Pod is deleted, mostly before anybody has seen it fail.
+    if (failure.pod.empty() && failure.reason == disrupted)
+        return "a Pod was disrupted: its node was drained, tainted or lost, or another Pod took its place";
     if (failure.pod.empty())
         return "no failed Pod is left" + (failure.message.empty() ? "" : ": " + failure.message);
     std::string line = "Pod " + failure.pod;

@@ -78,6 +78,10 @@ TEST_CASE("a failure may be known without a Pod", "[failure]") {
     CHECK(read[0].pod.empty());
     CHECK(describe(read[0]) == "no failed Pod is left: jobset failed");
     CHECK(describe({.time = read[0].time}) == "no failed Pod is left");
+    const Failure disruption = {.reason = "DisruptionTarget",
+                                .message = "applying FailJobSet failure policy action"};
+    CHECK(describe(disruption) ==
+          "a Pod was disrupted: its node was drained, tainted or lost, or another Pod took its place");
 }
 
 TEST_CASE("an attempt may have ended although no Pod had failed", "[failure]") {

@@ -21,6 +21,9 @@ inline constexpr std::int64_t infrastructure_rule = -2;
 /// reason::progress_deadline_exceeded.
 inline constexpr std::string_view no_node_left = "NoNodeLeft";
 
+/// Failure::reason of a Pod that was preempted, evicted or drained, also where no Pod is left to say it.
+inline constexpr std::string_view disrupted = "DisruptionTarget";
+
 /// One entry of `status.failures`: the Pod that failed first in one attempt. What is not known is empty.
 struct Failure {
     std::int64_t attempt = 0;  ///< the restarts before it
@@ -56,8 +59,8 @@ std::string exit_text(std::string_view reason, std::int64_t exit_code);
 bool is_of_pod(const Failure& failure);
 
 /// Returns one line for people: `Pod job-node-0-3-x7k2p on node gpu-17: OOMKilled, exit code 137: "CUDA out
-/// of memory"; 7 more Pods failed`. Without a Pod: `no failed Pod is left: jobset failed ...`. If it is not
-/// of a Pod: the message, without one the reason.
+/// of memory"; 7 more Pods failed`. Without a Pod: `a Pod was disrupted ...`, or `no failed Pod is left:
+/// jobset failed ...`. If it is not of a Pod: the message, without one the reason.
 std::string describe(const Failure& failure);
 
 }  // namespace api
