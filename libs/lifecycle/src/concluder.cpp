@@ -86,7 +86,10 @@ Conclusion Concluder::take() && {
 // Changes no condition, except to report the error: the decision may need a view that could not be read.
 void Concluder::conclude_blindly(const ReadFailed& failed, const Decision& decision) {
     conclusion_.requeue_after = next_limit(observed_, now_);
-    if (!reports_no_active_pods(observed_) && !takes_back_restarts(observed_)) follow_counts();
+    // Of a job that has ended, the JobSet may be an earlier one.
+    const bool may_follow = !api::terminal_condition(job_) && !reports_no_active_pods(observed_) &&
+                            !takes_back_restarts(observed_);
+    if (may_follow) follow_counts();
     report_error(failed.object, failed.error);
     if (leads_to_build(decision))
         say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);
@@ -598,14 +601,15 @@ void Concluder::follow_counts() {
 }
 
 // An attempt that waits, or is suspended, has not begun. The start of a job without attempts matters to its
-// start deadline alone, and is another one after each restart by JobSet: with the number of restarts come
+// deadlines alone, and is another one after each restart by JobSet: with the number of restarts come
 // counts of before, in which a Job has failed.
 void Concluder::follow_attempt() {
     const api::JobSet* job_set = own_job_set(observed_);
     if (!job_set || job_set->finished || is_judged(observed_) || api::terminal_condition(job_)) return;
     api::Attempt& attempt = conclusion_.attempt;
     const auto limits = progress_deadlines(observed_);
-    const bool matters = job_set->is_attempt || (limits && limits->start);
+    const bool is_queued = is_in_own_queue(job_, job_set->queue);
+    const bool matters = job_set->is_attempt || (limits && (limits->start || is_queued));
     const bool has_restarted = !job_set->is_attempt && conclusion_.restarts.all > job_.restarts.all;
     if (!matters || has_restarted || job_set->suspend) attempt.began.reset();
     if (job_set->suspend || !(job_set->any_active() || job_set->all_started)) return;

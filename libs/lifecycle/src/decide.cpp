@@ -185,8 +185,13 @@ Run run(const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
     const bool suspend_first = job_set && observed.job->suspend && !job_set->suspend &&
                                !is_left_to_queue(observed) && !job_set->finished;
+    // Nobody judges it again: what hung must not hold its nodes for as long as a finalizer holds the
+    // TrainJob.
+    const bool still_hangs = job_set && is_judged(observed) && !job_set->finished && !job_set->suspend;
     if (observed.job->meta.deletion)
-        return {.suspend_job_set = suspend_first, .build = false, .runtime = runtime_source(observed)};
+        return {.suspend_job_set = suspend_first || still_hangs,
+                .build = false,
+                .runtime = runtime_source(observed)};
     const JobSetAction step = job_set_step(observed, suspend_first, now);
     const bool resizes = runs_with_former_size(observed);
     const bool is_between_attempts = step == JobSetAction::back_off || step == JobSetAction::retire;

@@ -36,10 +36,13 @@ std::optional<api::Time> start_of_reports(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set && had_attempts(job.attempt) && job.restarts.all > 0)
         return job.attempt.began ? std::optional(std::max(*start, *job.attempt.began)) : std::nullopt;
-    if (!job_set || !job_set->is_attempt) return start;
+    if (!job_set) return start;
+    // Kueue suspends and resumes it without the TrainJob: what it reported before it was held back does not
+    // count.
+    if (is_in_own_queue(job, job_set->queue)) return all_started_since(observed);
+    if (!job_set->is_attempt) return start;
     // One that was read before the TrainJob may be of the attempt before.
     if (job_set->restarts.all != job.restarts.all) return std::nullopt;
-    if (job.restarts.all == 0) return start;
     return std::max(*start, job_set->meta.creation);
 }
 

@@ -152,6 +152,15 @@ TEST_CASE("a JobSet that Kueue suspends or runs by itself is not restarted", "[a
     CHECK(progress_stall(observed, due));
 }
 
+TEST_CASE("a TrainJob that is deleted once its hang was judged does not let it run on", "[attempts]") {
+    Observed observed = judged();
+    observed.job->meta.deletion = due;
+    REQUIRE(is_judged(observed));
+    CHECK(std::get<Run>(decide(observed, due + 1s)).suspend_job_set);
+    observed.job_set->suspend = true;
+    CHECK_FALSE(std::get<Run>(decide(observed, due + 1s)).suspend_job_set);
+}
+
 TEST_CASE("a hang is stored as a failure without a Pod, which counts", "[attempts]") {
     AHang run;
     run.machine.found_failure(std::nullopt, policy_with(3));

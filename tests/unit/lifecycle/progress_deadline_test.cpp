@@ -120,7 +120,7 @@ TEST_CASE("the clock of a progress deadline starts anew with each attempt", "[pr
         {"a later one that began after the report", 1, 101s, 102s, false, false},
         {"a later one that has reported since", 1, 99s, 100s, false, true},
         {"a later one that has reported before all its Pods had started", 1, 100s, 101s, false, true},
-        {"the first one was made anew, as a JobSet that is no attempt may be", 0, 101s, 90s, false, true},
+        {"the first one was made anew after the report", 0, 101s, 90s, false, false},
         {"between two of them", 1, 40s, 50s, true, false},
     };
     for (const Case& c : cases) {
@@ -155,6 +155,29 @@ TEST_CASE("the clock of a progress deadline starts anew with each attempt", "[pr
     Observed of_template = with_lease(reporting("Fail"), due);
     of_template.job->restarts = of_template.job_set->restarts = {.all = 2};
     CHECK(exceeds_progress_deadline(of_template, start + due));
+}
+
+TEST_CASE("what was reported before Kueue held the JobSet back does not count", "[progress]") {
+    Observed queued = with_lease(reporting("Fail"), due);
+    queued.job_set->queue = "gpus";
+    queued.job_set->written_suspend = false;
+    queued.job_set->all_started = true;
+    queued.job->attempt.began = start + 10s;
+    CHECK(exceeds_progress_deadline(queued, start + due));
+    // In the queue again: the TrainJob is not suspended.
+    queued.job_set->suspend = true;
+    CHECK_FALSE(conclude_after(queued, due).attempt.began);
+    queued.job->attempt.began.reset();
+    CHECK_FALSE(exceeds_progress_deadline(queued, start + due));
+    CHECK_FALSE(progress_stall(queued, start + due));
+    // Admitted again.
+    queued.job_set->suspend = false;
+    CHECK_FALSE(exceeds_progress_deadline(queued, start + due));
+    CHECK(conclude_after(queued, due).attempt.began == start + due);
+    queued.job->attempt.began = start + due - 1s;
+    CHECK_FALSE(exceeds_progress_deadline(queued, start + due));
+    queued.job->trainer_status.last_progress = start + due;
+    CHECK(last_progress(queued) == start + due);
 }
 
 namespace {

@@ -109,6 +109,18 @@ TEST_CASE("restarts are taken back on a live view alone: a JobSet that is gone c
     CHECK(conclude_after(observed, 10s).restarts == said);
 }
 
+TEST_CASE("without a look, nothing is stored of an earlier JobSet of a job that has ended", "[restarts]") {
+    Observed observed = running();
+    observed.job->restarts = {.all = 1, .counted = 1};
+    observed.job->jobs_status = {{.name = "node", .succeeded = 1}};
+    observed.job->conditions = {condition("Complete", "True", "AllJobsCompleted")};
+    observed.job_set->replicated_jobs = {{.name = "node", .active = 1}};
+    const Outcome unread = {.result = ReadFailed{"TrainJob default/job", lost_connection}};
+    const Conclusion conclusion = conclude_after(observed, 10s, unread);
+    CHECK(conclusion.restarts == observed.job->restarts);
+    CHECK(conclusion.jobs_status == observed.job->jobs_status);
+}
+
 TEST_CASE("forged numbers of restarts are put right", "[restarts]") {
     Observed observed = restarted();
     observed.job->restarts = {.all = 700, .counted = 700};

@@ -100,6 +100,8 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         // AMD
         {"amd.com/gpu: 8", "auto", 8, 8},
         {"amd.com/cpx_nps4: 8", "auto", 8, 8},
+        {"amd.com/gpu: 2, amd.com/gpumem: 8192, amd.com/gpucores: 50", "auto", 2, 2},
+        {"amd.com/gpumem: 8192", "auto", 1, 1},
         {"nvidia.com/gpu: 1, amd.com/gpu: 2", "auto", 3, 3},
         // Intel
         {"gpu.intel.com/i915: 2", "auto", 2, 2},
@@ -113,11 +115,28 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         {"aws.amazon.com/neuron: 16", "16", 16, 16},
         {"aws.amazon.com/neuroncore: 2", "2", 2, 2},
         {"aws.amazon.com/neurondevice: 4", "4", 4, 4},
+        {"aws.amazon.com/neuron: 1, aws.amazon.com/neuroncore: 2", "2", 2, 2},
+        {"aws.amazon.com/neuron: 4, aws.amazon.com/neuroncore: 1", "4", 4, 4},
         {"huawei.com/Ascend910: 4", "4", 4, 4},
         {"huawei.com/Ascend310P: 1, huawei.com/Ascend310P-memory: 1024", "1", 1, 1},
+        {"huawei.com/Ascend910B4-1: 4", "4", 4, 4},
+        {"huawei.com/Ascend910B4-1: 2, huawei.com/Ascend910B4-1-memory: 8192, huawei.com/Ascend910B4-1-core: "
+         "5",
+         "2", 2, 2},
+        {"huawei.com/Ascend910B4-1-memory: 8192", "1", 1, 1},
+        {"huawei.com/Ascend910B4-1-core: 5", "1", 1, 1},
         {"huawei.com/Ascend910-2c: 1", "1", 1, 1},
+        {"huawei.com/Ascend910-16c: 2", "1", 1, 1},
+        {"huawei.com/Ascend310P-4c.3cpu: 2", "1", 1, 1},
+        {"huawei.com/Ascend310P-2c.1cpu.dvpp: 2", "1", 1, 1},
+        {"huawei.com/Ascend910B3-5c.1cpu.16g: 2", "1", 1, 1},
         {"google.com/tpu: 4", "1", 0, 4},
         {"cambricon.com/mlu: 2", "2", 2, 2},
+        {"cambricon.com/mlu370: 2", "2", 2, 2},
+        {"cambricon.com/mlunum: 1, cambricon.com/mlumem: 10240", "1", 1, 1},
+        {"cambricon.com/mlu-mem: 10", "1", 1, 1},
+        {"cambricon.com/mlu-share: 2", "1", 1, 1},
+        {"cambricon.com/mlu370-cores: 50", "1", 1, 1},
         {"cambricon.com/vmlu: 1, cambricon.com/mlu.smlu.vmemory: 20, cambricon.com/mlu.smlu.vcore: 10", "1",
          1, 1},
         {"cambricon.com/mlu370.mim-2m.8gb: 2", "1", 1, 1},
@@ -129,8 +148,11 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         {"iluvatar.ai/BI-V150-vgpu: 1, iluvatar.ai/BI-V150.vCore: 50, iluvatar.ai/BI-V150.vMem: 64", "auto",
          1, 1},
         {"enflame.com/gcu: 2", "2", 2, 2},
+        {"enflame.com/vgcu: 1, enflame.com/vgcu-percentage: 22", "1", 1, 1},
+        {"enflame.com/vgcu: 3", "1", 1, 1},
         {"kunlunxin.com/xpu: 2", "2", 2, 2},
         {"birentech.com/1-4-gpu: 1", "auto", 1, 1},
+        {"vastaitech.com/va: 2", "2", 2, 2},
         // The usual name of a device plugin's resource.
         {"example.com/gpu: 2", "auto", 2, 2},
     };
@@ -146,19 +168,51 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
     }
 }
 
+TEST_CASE("no row with a star takes memory, cores or per cent of devices for devices", "[devices]") {
+    const DeviceTable table;
+    int rows = 0;
+    for (const DeviceTable::Row& row : DeviceTable::built_in()) {
+        const bool is_loose = row.unit == DeviceUnit::device && row.name.find('*') != row.name.npos;
+        if (!is_loose || row.name.find('/') == row.name.npos) continue;
+        ++rows;
+        for (const char* text : {"", "c", "370", "-1"})
+            for (const char* mark : {"", "-", ".", "_"})
+                for (const char* ending : {"mem", "memory", "core", "cores", "percentage", "Memory"}) {
+                    std::string name;
+                    for (const char letter : row.name)
+                        name.append(letter == '*' ? text : std::string(1, letter));
+                    name.append(mark).append(ending);
+                    INFO(name);
+                    CHECK(table.find(name) != DeviceUnit::device);
+                }
+    }
+    CHECK(rows > 3);
+    // What a platform says counts as it is.
+    CHECK(table_of("acme.com/npu*=device").find("acme.com/npu-core") == DeviceUnit::device);
+}
+
 TEST_CASE("a resource in no table is unknown if it looks like a device, and no number is invented",
           "[devices]") {
     const auto limits = [](const char* text) {
         return tree("{limits: {cpu: 96, " + std::string(text) + "}}");
     };
-    for (const char* unknown : {"acme.com/npu: 4", "acme.com/gpu-mem: 15", "acme.com/Accelerator: 2",
-                                "acme.com/vXPU_cores: 50", "acme.com/ascend: 2"}) {
+    for (const char* unknown :
+         {"acme.com/npu: 4", "acme.com/gpu-mem: 15", "acme.com/Accelerator: 2", "acme.com/vXPU_cores: 50",
+          "acme.com/ascend: 2",
+          // of vendors of nothing but accelerators
+          "vastaitech.com/vastai: 2", "furiosa.ai/rngd: 1", "rebellions.ai/ATOM: 1",
+          "tenstorrent.com/n300: 1", "graphcore.ai/ipu: 4", "habana.ai/hl225: 8", "qualcomm.com/qaic: 2",
+          // whole GPUs by the names of their chips
+          "nvidia.com/GA102GL_A10: 1", "nvidia.com/GV100GL_Tesla_V100: 1", "nvidia.com/TU104GL_Tesla_T4: 1",
+          "nvidia.com/AD102GL_L40S: 1", "nvidia.com/GH100_H100_PCIe: 1"}) {
         INFO(unknown);
         CHECK(built_of(limits(unknown)) ==
               "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
               "(GPUCountUnknown), jax 2");
     }
-    for (const char* other : {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1"}) {
+    for (const char* other : {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1",
+                              "nvidia.com/hostdev: 1", "nvidia.com/priority: 1", "nvidia.com/mlnxnics: 1",
+                              "nvidia.com/g: 1", "qualcomm.com/modem: 1", "acme.com/ga102gl: 1"}) {
         INFO(other);
         CHECK(built_of(limits(other)) == of("96", 0));
     }
@@ -211,6 +265,7 @@ TEST_CASE("devices behind claims are those of the table by class, extended resou
     CHECK(of_class("gpu.nvidia.com") == of("auto", 4));
     CHECK(of_class("mig.nvidia.com") == of("auto", 1));
     CHECK(of_class("gpu.amd.com") == of("auto", 4));
+    CHECK(of_class("gpu-large-memory") == of("auto", 4));
     CHECK(of_class("gaudi.intel.com") == of("4", 4));
     CHECK(of_class("neuron.aws.com") == of("4", 4));
     CHECK(of_class("tpu.google.com") == of("1", 0));

@@ -68,7 +68,7 @@ void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeSummary* sum
     const runtime::DeviceCount each = runtime::devices_of_node(
         summary ? summary->resources : Json(), trainer["resourcesPerNode"], runtime::DeviceTable());
     brief.stage.nodes = brief.nodes.wanted;
-    brief.gpus = (each.count + each.together) * brief.nodes.wanted;
+    brief.gpus = each.on(brief.nodes.wanted);
     if (brief.stage.state != lifecycle::State::running) return;
     brief.seems_ready = all_ready(job.jobs_status);
     brief.needs_pods = !brief.seems_ready && api::any_active(job.jobs_status);

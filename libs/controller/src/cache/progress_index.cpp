@@ -35,7 +35,10 @@ ProgressIndex transform_progress(Json& object, const api::TrainJob& job, bool at
     const bool has_deadline = lifecycle::progress_deadlines(observed).has_value();
     if (has_deadline) {
         index.last_progress = job.trainer_status.last_progress;
-        index.is_armed = lifecycle::last_progress(observed).has_value();
+        // Without its JobSet, which may be a new one: what was reported before all its Pods had started may
+        // not count.
+        const auto last = lifecycle::last_progress(observed);
+        index.is_armed = last && (!job.attempt.began || *last >= *job.attempt.began);
         index.is_starting =
             job.restarts.all > 0 && job.attempt != api::Attempt() && !job.attempt.began.has_value();
     }

@@ -40,6 +40,15 @@ MeasurementMetrics::Time attempt_until(AttemptEnd end) {
     return [=](const Measurements& made) { return made.attempt_end == end ? made.attempt : std::nullopt; };
 }
 
+// Returns the restarts of this cause that count towards a maximum, or the others.
+MeasurementMetrics::Amount restarts_of(lifecycle::RestartCause cause, bool counted) {
+    return [=](const Measurements& made) {
+        if (made.restart_cause != cause) return 0.0;
+        const api::Restarts& restarts = made.restarted;
+        return static_cast<double>(counted ? restarts.counted : restarts.all - restarts.counted);
+    };
+}
+
 void add_restarts(std::vector<AmountRow>& rows) {
     using enum lifecycle::RestartCause;
     constexpr std::pair<lifecycle::RestartCause, const char*> causes[] = {{failure, "failure"},
@@ -53,11 +62,7 @@ void add_restarts(std::vector<AmountRow>& rows) {
                 {"signalbox_restarts_total",
                  "Restarts of TrainJobs, by whether they count towards a maximum, and by their cause.",
                  {{"counted", counted ? "true" : "false"}, {"reason", name}},
-                 [=](const Measurements& made) {
-                     if (made.restart_cause != cause) return 0.0;
-                     const api::Restarts& restarts = made.restarted;
-                     return static_cast<double>(counted ? restarts.counted : restarts.all - restarts.counted);
-                 }});
+                 restarts_of(cause, counted)});
 }
 
 std::vector<AmountRow> amounts() {

@@ -17,7 +17,7 @@ enum class DeviceUnit : std::uint8_t {
     device,    ///< devices, each for a process of its own
     together,  ///< devices that one process of a Pod drives together
     part,      ///< parts of devices. A process sees one of them, so any number is one device
-    count,     ///< the number of devices of which the Pod has shares
+    count,     ///< the number of devices, by a name beside others for the same ones: the largest number
     percent,   ///< hundredths of devices
     share,     ///< how much the Pod has of each of its devices: memory, cores
     none       ///< no device
@@ -32,6 +32,9 @@ struct DeviceCount {
     std::string why = {};       ///< the claim or resource that is not known, and the reason
 
     bool any() const { return count > 0 || together > 0; }
+    /// Returns how many devices so many Pods have; the largest number instead of an overflow. `pods` is not
+    /// negative.
+    std::int64_t on(std::int64_t pods) const;
 };
 
 /// The table of accelerators. A name is that of a resource, of a device class, or of a driver of devices, in
@@ -52,6 +55,8 @@ public:
     /// Returns the meaning in the first row that fits; nullopt if there is none.
     std::optional<DeviceUnit> find(std::string_view name) const;
     const std::vector<Row>& own() const { return own_; }
+    /// Returns the built-in rows, in their order.
+    static std::vector<Row> built_in();
 
 private:
     std::vector<Row> own_ = {};
@@ -65,7 +70,8 @@ inline constexpr const char* accelerators_help =
 api::Result<> read_option(std::string_view text, DeviceTable& target);
 std::string show_option(const DeviceTable& table);
 
-/// Returns whether a name outside the table may be one of devices: it has a word such as "gpu" or "npu".
+/// Returns whether a name outside the table may be one of devices: it has a word such as "gpu" or "npu", or
+/// it is below the domain of a vendor of nothing else.
 bool looks_like_device(std::string_view name);
 
 /// Adds up what names of the table say.

@@ -59,6 +59,8 @@ constexpr KnownName known_names[] = {
     {"amd.com/gpu", device},
     {"amd.com/*px_nps*", device},
     {"amd.com/gpu-memory", share},
+    {"amd.com/gpumem", share},
+    {"amd.com/gpucores", share},
     // Intel: GPUs by driver. Monitors see all devices of a node.
     {"gpu.intel.com/*_monitoring", none},
     {"gpu.intel.com/i915", device},
@@ -67,26 +69,32 @@ constexpr KnownName known_names[] = {
     {"gpu.intel.com/memory.max", share},
     {"gpu.intel.com/tiles", share},
     {"habana.ai/gaudi", device},
-    // AWS: a process drives a core, or all cores of a device.
-    {"aws.amazon.com/neuron", device},
-    {"aws.amazon.com/neurondevice", device},
-    {"aws.amazon.com/neuroncore", device},
+    // AWS: a process drives a core, or all cores of a device. The names are views of the same devices.
+    {"aws.amazon.com/neuron", count},
+    {"aws.amazon.com/neurondevice", count},
+    {"aws.amazon.com/neuroncore", count},
     // Google: PyTorch/XLA and JAX drive the chips of a host from one process.
     {"google.com/tpu", together},
     {"cloud-tpus.google.com/*", together},
-    // Huawei: Ascend910, Ascend310P and so on; virtual ones (Ascend910-2c).
+    // Huawei: Ascend910, Ascend310P, Ascend910B4-1 and so on; virtual ones (Ascend910-2c,
+    // Ascend310P-2c.1cpu.dvpp).
     {"huawei.com/npu", device},
     {"huawei.com/npu-*", share},
     {"huawei.com/ascend*-memory", share},
     {"huawei.com/ascend*-core", share},
-    {"huawei.com/ascend*-*", part},
+    {"huawei.com/ascend*-*c", part},
+    {"huawei.com/ascend*-*c.*", part},
     {"huawei.com/ascend*", device},
-    // Cambricon, Hygon, MetaX, Moore Threads, Iluvatar, Enflame, Kunlunxin, Biren; HAMi's names of their
-    // shares.
+    // Cambricon, Hygon, MetaX, Moore Threads, Iluvatar, Enflame, Kunlunxin, Biren, Vastai; HAMi's names of
+    // their shares.
     {"cambricon.com/*.vcore", share},
     {"cambricon.com/*.vmemory", share},
     {"cambricon.com/*.share", part},
     {"cambricon.com/*.mim-*", part},
+    {"cambricon.com/mlunum", device},
+    {"cambricon.com/mlumem", share},
+    {"cambricon.com/mlu-mem*", share},
+    {"cambricon.com/mlu-share", part},
     {"cambricon.com/mlu*", device},
     {"cambricon.com/vmlu", device},
     {"hygon.com/dcu", device},
@@ -110,11 +118,13 @@ constexpr KnownName known_names[] = {
     {"enflame.com/gcu-memory", share},
     {"enflame.com/gcu-core", share},
     {"enflame.com/shared-gcu", part},
+    {"enflame.com/vgcu", part},
     {"enflame.com/vgcu-percentage", share},
     {"kunlunxin.com/xpu", device},
     {"kunlunxin.com/vxpu", device},
     {"kunlunxin.com/vxpu-memory", share},
     {"birentech.com/*-gpu", part},
+    {"vastaitech.com/va", device},
     // The usual name of a device plugin's resource.
     {"*/gpu", device},
     // Classes and drivers of devices (DRA). A device of any class that names GPUs is one.
@@ -148,6 +158,21 @@ bool fits(std::string_view name, std::string_view pattern) {
     return pattern.find_first_not_of('*', in_pattern) == pattern.npos;
 }
 
+// Returns whether a name of a resource ends like one of a share: "mlu370-mem".
+bool ends_like_share(std::string_view name) {
+    constexpr std::string_view endings[] = {"mem", "memory", "core", "cores", "percentage"};
+    return std::any_of(std::begin(endings), std::end(endings),
+                       [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// A `*` after devices must not take their memory for more of them. Classes and drivers, which have no slash,
+// stand for devices whatever their names.
+DeviceUnit meaning_of(std::string_view name, const KnownName& row) {
+    const bool is_loose =
+        row.unit == device && row.name.find('*') != row.name.npos && row.name.find('/') != row.name.npos;
+    return is_loose && ends_like_share(name) ? share : row.unit;
+}
+
 struct Meaning {
     std::string_view word;
     DeviceUnit unit;
@@ -158,11 +183,29 @@ constexpr Meaning meanings[] = {{"device", device}, {"together", together}, {"pa
 
 // Returns whether a word of a name begins like one of a kind of devices, such as "npu" or "vNPU".
 bool names_device(std::string_view word) {
-    constexpr std::string_view kinds[] = {"npu", "tpu", "xpu", "dcu", "hcu",
-                                          "mlu", "gcu", "hpu", "ppu", "lpu"};
+    constexpr std::string_view kinds[] = {"npu", "tpu", "xpu", "dcu", "hcu", "mlu",
+                                          "gcu", "hpu", "ppu", "lpu", "qaic"};
     if (word.starts_with('v') && word.size() > 3) word.remove_prefix(1);
     return std::any_of(std::begin(kinds), std::end(kinds),
                        [&](std::string_view kind) { return word.starts_with(kind); });
+}
+
+// Returns whether a name is below a domain of which accelerators alone are known.
+bool is_of_accelerators(std::string_view name) {
+    constexpr std::string_view domains[] = {"furiosa.ai/",    "graphcore.ai/",    "habana.ai/",
+                                            "rebellions.ai/", "tenstorrent.com/", "vastaitech.com/"};
+    return std::any_of(std::begin(domains), std::end(domains),
+                       [&](std::string_view domain) { return name.starts_with(domain); });
+}
+
+// Returns whether a name is that of a chip of NVIDIA in the PCI database, such as "nvidia.com/ga102gl_a10" or
+// "nvidia.com/tu104gl_tesla_t4": a plugin for sandboxes names whole GPUs so.
+bool is_nvidia_chip(std::string_view name) {
+    constexpr std::string_view domain = "nvidia.com/";
+    if (!name.starts_with(domain)) return false;
+    const std::string_view chip = name.substr(domain.size());
+    const bool is_family = chip.starts_with('g') || chip.starts_with("tu") || chip.starts_with("ad");
+    return is_family && chip.size() >= 5 && chip.substr(2, 3).find_first_not_of("0123456789") == chip.npos;
 }
 
 bool is_gpu(const std::string& name) {
@@ -209,19 +252,23 @@ std::string show_option(const DeviceTable& table) {
 
 std::optional<DeviceUnit> DeviceTable::find(std::string_view name) const {
     const std::string text = api::to_lower(name);
-    const auto find_in = [&](const auto& rows) -> std::optional<DeviceUnit> {
-        const auto at = std::find_if(std::begin(rows), std::end(rows),
-                                     [&](const auto& row) { return fits(text, row.name); });
-        return at == std::end(rows) ? std::nullopt : std::optional(at->unit);
-    };
-    const auto own = find_in(own_);
-    return own ? own : find_in(known_names);
+    const auto fitting = [&](const auto& row) { return fits(text, row.name); };
+    if (const auto own = std::find_if(own_.begin(), own_.end(), fitting); own != own_.end()) return own->unit;
+    const auto known = std::find_if(std::begin(known_names), std::end(known_names), fitting);
+    return known == std::end(known_names) ? std::nullopt : std::optional(meaning_of(text, *known));
+}
+
+std::vector<DeviceTable::Row> DeviceTable::built_in() {
+    std::vector<Row> rows;
+    for (const KnownName& row : known_names) rows.push_back({std::string(row.name), row.unit});
+    return rows;
 }
 
 bool looks_like_device(std::string_view name) {
     const std::string text = api::to_lower(name);
     for (const char* kind : {"gpu", "cuda", "accelerator", "ascend", "gaudi", "neuron", "trainium"})
         if (text.find(kind) != text.npos) return true;
+    if (is_of_accelerators(text) || is_nvidia_chip(text)) return true;
     std::string_view rest = text;
     while (!rest.empty()) {
         const std::string_view word = rest.substr(0, rest.find_first_of("./-_"));
@@ -248,6 +295,13 @@ DeviceCount DeviceSum::total() const {
     if (total.count == 0) total.count = shared_devices_;
     if (!total.any() && has_parts_) total.count = 1;
     return total;
+}
+
+std::int64_t DeviceCount::on(std::int64_t pods) const {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(plus(count, together), pods, &product)
+               ? std::numeric_limits<std::int64_t>::max()
+               : product;
 }
 
 DeviceCount devices_of_node(const api::Json& of_container, const api::Json& per_node,

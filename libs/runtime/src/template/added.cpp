@@ -26,16 +26,20 @@ Json compute_resources_of(const Json& container) {
     return taken;
 }
 
-std::int64_t readable_mode(const Json& pod_spec, const Json& container, std::int64_t mode) {
+bool may_be_root(const Json& pod_spec, const Json& container) {
     const Json& of_pod = pod_spec["securityContext"];
-    if (!of_pod["fsGroup"].is_null()) return mode;
     const auto setting = [&](const char* member) -> const Json& {
         const Json& own = container["securityContext"][member];
         return own.is_null() ? of_pod[member] : own;
     };
     const Json& user = setting("runAsUser");
-    const bool is_root = user.is_null() ? !setting("runAsNonRoot").bool_or(false) : user == Json(0);
-    return is_root ? mode : 0444;
+    return user.is_null() ? !setting("runAsNonRoot").bool_or(false) : user == Json(0);
+}
+
+std::int64_t readable_mode(const Json& pod_spec, const Json& container, std::int64_t mode) {
+    const bool is_readable =
+        !pod_spec["securityContext"]["fsGroup"].is_null() || may_be_root(pod_spec, container);
+    return is_readable ? mode : 0444;
 }
 
 }  // namespace runtime

@@ -2,6 +2,8 @@
 #include "list/rows.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <limits>
 
 #include "fixtures.hpp"
 #include "job/brief.hpp"
@@ -107,6 +109,10 @@ TEST_CASE("nodes and GPUs come from the TrainJob, else from its runtime", "[list
     CHECK(gpus(R"({"google.com/tpu": 4})") == 8);
     CHECK(gpus(R"({"habana.ai/gaudi": 8})") == 16);
     CHECK(gpus(R"({"nvidia.com/gpu": "many"})") == 0);
+    // The largest number instead of an overflow.
+    CHECK(gpus(R"({"nvidia.com/gpu": "9223372036854775807"})") == std::numeric_limits<std::int64_t>::max());
+    CHECK(gpus(R"({"nvidia.com/gpu": "9223372036854775807", "google.com/tpu": "9223372036854775807"})") ==
+          std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_CASE("a runtime of the namespace is not the one for all of the same name", "[list]") {

@@ -30,6 +30,10 @@ spec:
 
 const char* const node_security =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.securityContext";
+const char* const launcher_security =
+    "spec.template.spec.replicatedJobs[1].template.spec.template.spec.securityContext";
+const char* const launcher_container_security =
+    "spec.template.spec.replicatedJobs[1].template.spec.template.spec.containers[0].securityContext";
 const char* const node_resources =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].resources";
 
@@ -303,6 +307,41 @@ TEST_CASE("the user of an MPI container can read the key", "[mpi]") {
     CHECK(mode("{runAsUser: 1000, fsGroup: 1000}") == 0600);
     CHECK(mode("{runAsUser: 1000}") == 0444);
     CHECK(mode("{runAsNonRoot: true}") == 0444);
+}
+
+TEST_CASE("the author of an MPI runtime learns that ssh of root refuses a key that a group may read",
+          "[mpi]") {
+    const auto warned = [](const std::vector<Change>& changes) {
+        std::string lines;
+        const Json runtime = changed(mpi_runtime(), changes);
+        for (const api::Warning& warning :
+             runtime::validate_runtime(runtime, Json(), runtime::default_pipeline(), runtime::Gates::all())
+                 .warnings) {
+            CHECK(warning.rule.name() == "mpi_key_mode");
+            lines += warning.text + "\n";
+        }
+        return lines;
+    };
+    const auto refused = [](const char* job) {
+        return std::string("job ") + job +
+               ": fsGroup opens the key to its group, and ssh of root refuses it: set runAsUser, or take "
+               "fsGroup away\n";
+    };
+    CHECK(warned({}).empty());
+    CHECK(warned({{node_security, "{fsGroup: 1000}"}}) == refused("node"));
+    CHECK(warned({{node_security, "{fsGroup: 1000, runAsUser: 0}"}}) == refused("node"));
+    CHECK(warned({{node_security, "{fsGroup: 1000, runAsNonRoot: false}"}}) == refused("node"));
+    CHECK(warned({{node_security, "{fsGroup: 1000}"}, {launcher_security, "{fsGroup: 0}"}}) ==
+          refused("launcher") + refused("node"));
+    CHECK(warned({{node_security, "{fsGroup: 1000, runAsUser: 1000}"}}).empty());
+    CHECK(warned({{node_security, "{fsGroup: 1000, runAsNonRoot: true}"}}).empty());
+    CHECK(warned({{node_security, "{runAsUser: 0}"}}).empty());
+    // What the container says goes first. The shipped runtimes say it there.
+    CHECK(warned({{launcher_security, "{fsGroup: 1000}"},
+                  {launcher_container_security, "{runAsNonRoot: true, runAsUser: 1000}"}})
+              .empty());
+    CHECK(warned({{launcher_security, "{fsGroup: 1000, runAsUser: 1000}"},
+                  {launcher_container_security, "{runAsUser: 0}"}}) == refused("launcher"));
 }
 
 // A kubelet that still mounts the Secret of a former job of that name would hand an immutable one on for

@@ -75,7 +75,8 @@ const Implementation* implementation_of(const Json& mpi) {
 }
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("mpi")};
-constexpr api::RuleId admission_warnings[] = {api::RuleId("mpi_images")};
+constexpr api::RuleId key_mode_rule = api::RuleId("mpi_key_mode");
+constexpr api::RuleId admission_warnings[] = {api::RuleId("mpi_images"), key_mode_rule};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
 
@@ -258,6 +259,13 @@ public:
             warnings.push_back(
                 {.text = "spec.runPolicy.failurePolicy: each start of the launcher that fails is a restart",
                  .rule = Rule::replaced_failure_handling});
+        // The kubelet opens the key to the group. For root, who owns it, ssh refuses such a key.
+        for (const std::string_view job : {launcher_job, node_job})
+            if (const Json* const pods = find_named(jobs_of(runtime), job); pods && opens_key(*pods))
+                warnings.push_back({.text = "job " + std::string(job) +
+                                            ": fsGroup opens the key to its group, and ssh of root refuses "
+                                            "it: set runAsUser, or take fsGroup away",
+                                    .rule = key_mode_rule});
         // The port is in the image. A scheduler keeps Pods with the same one apart if it knows it.
         const Json* const nodes = find_named(jobs_of(runtime), node_job);
         if (!nodes || !pod_spec_of(*nodes)["hostNetwork"].bool_or(false)) return;
@@ -310,6 +318,12 @@ public:
     }
 
 private:
+    static bool opens_key(const Json& job) {
+        const Json& pod_spec = pod_spec_of(job);
+        const Json* const node = find_named(pod_spec["containers"], api::node_container);
+        return node && !pod_spec["securityContext"]["fsGroup"].is_null() && may_be_root(pod_spec, *node);
+    }
+
     // A single node connects to no other, so no job can be missing.
     static void check_jobs(const ValidationInputs& review, const Json& mpi, FieldErrors& errors) {
         const Json& nodes = review.job.spec["trainer"]["numNodes"];
