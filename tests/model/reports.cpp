@@ -237,6 +237,10 @@ std::vector<Scenario> hangs() {
                        all_of_steps(all_of_steps(begin(policy(), limited("Restart")), hung),
                                     {{10s, hold(train_jobs)}, {100s, remove_job("Background")}}),
                        {failed_as_it_was_deleted,
+                        // It had its JobSet after the report, which no Pod has sent, and which does not
+                        // count; or never.
+                        "+JobsCreationSucceeded (deleted); running; snapshot; 1 active",
+                        "+ProgressDeadlineExceeded (deleted); no JobSet; snapshot; 0 active",
                         // It was deleted before it had a JobSet.
                         "no conditions (deleted); no JobSet; snapshot; 0 active",
                         "no conditions (deleted); no JobSet; no snapshot; 0 active"},

@@ -324,7 +324,7 @@ def test_a_job_that_another_controller_manages_is_not_waited_for_to_stop():
             refused = run(team, "wait", "night", "--for=stopped")
             assert (refused.returncode, refused.stdout) == (1, "") and "team/night is managed by another controller" in refused.stderr
         team.objects[JOBS] = [ended("night", **far)]
-        assert "night complete after 1h" in out(team, "wait", "night")
+        assert "night managed by another controller after 1h" in out(team, "wait", "night")
 
 
 def test_a_job_in_a_queue_that_never_ran_is_suspended():
