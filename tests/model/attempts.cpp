@@ -207,7 +207,9 @@ std::vector<Scenario> between_attempts() {
              {{1s, policy(with_a_minute)},
               {2s, make_job(with(pods_that("20", "failed-once")), set("activeDeadlineSeconds", "40"))}},
              // By a wrong clock it may pass late, and to a reconciler that was down, in the next attempt.
-             {"+JobsCreationSucceeded +DeadlineExceeded; finished; snapshot; 0 active", completed, overdue},
+             {"+JobsCreationSucceeded +DeadlineExceeded; finished; snapshot; 0 active", completed, overdue,
+              // It was seen only then.
+              "+DeadlineExceeded; no JobSet; no snapshot; 0 active"},
              {"DeadlineExceeded", "JobsCreationSucceeded", "TrainJobRestarted"}},
             "1,1"),
         // Nobody has kept it.
