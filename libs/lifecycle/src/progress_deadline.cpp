@@ -43,6 +43,7 @@ std::optional<api::Time> start_of_reports(const Observed& observed) {
     if (!job_set->is_attempt) return start;
     // One that was read before the TrainJob may be of the attempt before.
     if (job_set->restarts.all != job.restarts.all) return std::nullopt;
+    if (job.restarts.all == 0) return start;
     return std::max(*start, job_set->meta.creation);
 }
 
