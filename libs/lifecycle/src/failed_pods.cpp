@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "api/condition.hpp"
+#include "api/failure.hpp"
 #include "api/names.hpp"
 #include "api/pod.hpp"
 #include "api/text.hpp"
@@ -41,13 +42,14 @@ std::string end_of_message(std::string_view text) {
 // Of a Pod whose containers say nothing. A node that refuses a Pod does so as soon as it is made.
 api::Time time_of(const Json& pod) {
     const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
-    for (const char* type : {"DisruptionTarget", "Ready", "PodScheduled"})
+    for (const std::string_view type :
+         {api::disrupted, std::string_view("Ready"), std::string_view("PodScheduled")})
         if (const auto* condition = api::find_condition(conditions, type)) return condition->last_transition;
     return api::as_time(pod["metadata"]["creationTimestamp"].as_string()).value_or(api::Time());
 }
 
 bool is_disrupted(const Json& pod) {
-    return api::is_true(api::parse_conditions(pod["status"]["conditions"]), "DisruptionTarget");
+    return api::is_true(api::parse_conditions(pod["status"]["conditions"]), api::disrupted);
 }
 
 // A disruption tells a Pod to end, too, and is the cause.
@@ -129,7 +131,7 @@ FailedPods::Seen FailedPods::see(const Json& pod) {
         if (!failure.signal && code > 128 && code <= 128 + signals) failure.signal = code - 128;
         failure.reason = cut((*first)["reason"], most_of_reason);
     }
-    if (failure.reason.empty()) failure.reason = disrupted ? "DisruptionTarget" : "Error";
+    if (failure.reason.empty()) failure.reason = disrupted ? api::disrupted : std::string_view("Error");
     const std::string_view said = first && !by_node ? (*first)["message"].as_string() : std::string_view();
     failure.message = end_of_message(said.empty() ? status["message"].as_string() : said);
     if (by_node)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/failure.hpp"
 #include "api/text.hpp"
 #include "failure_message.hpp"
 
@@ -10,8 +11,6 @@ namespace lifecycle {
 namespace {
 
 using api::FailureDecision;
-
-constexpr const char* disruption = "DisruptionTarget";
 
 // JobSet's only rule for an attempt is about Jobs that failed by their podFailurePolicy, whose only rule is
 // about disruptions.
@@ -32,13 +31,15 @@ bool has_condition(const FailedPod& pod, const api::FailureRule::PodCondition& w
     return std::find(pod.conditions.begin(), pod.conditions.end(), wanted) != pod.conditions.end();
 }
 
-bool is_disrupted(const FailedPod& pod) { return has_condition(pod, {.type = disruption, .status = "True"}); }
+bool is_disrupted(const FailedPod& pod) {
+    return has_condition(pod, {.type = std::string(api::disrupted), .status = "True"});
+}
 
 bool matches(const std::vector<api::FailureRule::PodCondition>& wanted, const FailedPod* pod,
              bool disrupted) {
     return std::any_of(wanted.begin(), wanted.end(), [&](const auto& each) {
         // A disrupted Pod is deleted, so mostly the JobSet alone tells that there was one.
-        if (disrupted && each.type == disruption && each.status == "True") return true;
+        if (disrupted && each.type == api::disrupted && each.status == "True") return true;
         return pod && has_condition(*pod, each);
     });
 }
@@ -215,7 +216,7 @@ std::string describe_end(const Judgement& judgement, const api::Restarts& so_far
 
 api::Failure failure_without_pod(const api::JobSet& job_set) {
     return {.time = job_set.finished->last_transition,
-            .reason = was_disrupted(job_set) ? std::string(disruption) : std::string(),
+            .reason = was_disrupted(job_set) ? std::string(api::disrupted) : std::string(),
             .message = api::cut_bytes(job_set.finished->message, most_of_failure_message)};
 }
 

@@ -1,10 +1,10 @@
 #include "lifecycle/service.hpp"
-#include "lifecycle/judge.hpp"
 
 #include <algorithm>
 
 #include "api/names.hpp"
 #include "duration.hpp"
+#include "lifecycle/judge.hpp"
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/stall.hpp"
 #include "service_watch.hpp"

@@ -37,16 +37,25 @@ Conclusion look(Story& story, std::chrono::seconds elapsed) {
     return story.reconcile({});
 }
 
+struct Case {
+    const char* name;
+    void (*change)(Observed&);
+    std::chrono::seconds elapsed;
+    bool exceeded;
+    std::optional<std::chrono::seconds> next;
+};
+
+void check(const Case& c, Observed observed) {
+    CAPTURE(c.name);
+    observed = with_lease(std::move(observed), c.elapsed);
+    c.change(observed);
+    CHECK(exceeds_progress_deadline(observed, start + c.elapsed) == c.exceeded);
+    CHECK(next_progress_look(observed, start + c.elapsed) == c.next);
+}
+
 }  // namespace
 
 TEST_CASE("a progress deadline counts from the last progress since the last start", "[progress]") {
-    struct Case {
-        const char* name;
-        void (*change)(Observed&);
-        std::chrono::seconds elapsed;
-        bool exceeded;
-        std::optional<std::chrono::seconds> next;
-    };
     const Case cases[] = {
         {"it has not passed", [](auto&) {}, due - 1s, false, 1s},
         {"it has passed", [](auto&) {}, due, true, std::nullopt},
@@ -95,13 +104,7 @@ TEST_CASE("a progress deadline counts from the last progress since the last star
         {"this clock is an hour behind", [](auto& o) { o.job->trainer_status.last_progress = start + 3700s; },
          100s, false, 3600s + 1860s},
     };
-    for (const Case& c : cases) {
-        CAPTURE(c.name);
-        Observed observed = with_lease(reporting(), c.elapsed);
-        c.change(observed);
-        CHECK(exceeds_progress_deadline(observed, start + c.elapsed) == c.exceeded);
-        CHECK(next_progress_look(observed, start + c.elapsed) == c.next);
-    }
+    for (const Case& c : cases) check(c, reporting());
 }
 
 TEST_CASE("the clock of a progress deadline starts anew with each attempt", "[progress]") {
@@ -198,13 +201,6 @@ constexpr auto start_due = 10s + 1800s + 60s;
 }  // namespace
 
 TEST_CASE("a start deadline counts from the start of all Pods until the first report", "[progress]") {
-    struct Case {
-        const char* name;
-        void (*change)(Observed&);
-        std::chrono::seconds elapsed;
-        bool exceeded;
-        std::optional<std::chrono::seconds> next;
-    };
     const Case cases[] = {
         {"it has not passed", [](auto&) {}, start_due - 1s, false, 1s},
         {"it has passed", [](auto&) {}, start_due, true, std::nullopt},
@@ -260,13 +256,7 @@ TEST_CASE("a start deadline counts from the start of all Pods until the first re
         {"none with an error of the other deadline",
          [](auto& o) { o.job->progress_annotations.seconds = "1"; }, 24h, false, std::nullopt},
     };
-    for (const Case& c : cases) {
-        CAPTURE(c.name);
-        Observed observed = with_lease(starting(), c.elapsed);
-        c.change(observed);
-        CHECK(exceeds_progress_deadline(observed, start + c.elapsed) == c.exceeded);
-        CHECK(next_progress_look(observed, start + c.elapsed) == c.next);
-    }
+    for (const Case& c : cases) check(c, starting());
 }
 
 TEST_CASE("an outage of the server of reports gives a job that starts its whole period again", "[progress]") {

@@ -7,6 +7,7 @@
 #include "lifecycle/withdrawal.hpp"
 #include "net/process/turns.hpp"
 #include "reconcile/apply_objects.hpp"
+#include "reconcile/changed_meanwhile.hpp"
 #include "reconcile/kept_claims.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/live_defaults.hpp"

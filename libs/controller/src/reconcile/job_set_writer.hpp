@@ -24,11 +24,6 @@ inline lifecycle::Outcome kept_job_set(std::string why, bool for_good) {
     return outcome;
 }
 
-/// Returns an error: the object differs from the one that the decision was based on.
-inline api::Error changed_meanwhile(const char* what) {
-    return {.code = api::Errc::conflict, .message = what};
-}
-
 /// Returns whether the API server refuses a dry run because a webhook has side effects.
 bool cannot_be_tried(const api::Error& error);
 

@@ -11,6 +11,7 @@
 #include "lifecycle/stopping.hpp"
 #include "lifecycle/ttl.hpp"
 #include "net/tls/digest.hpp"
+#include "reconcile/changed_meanwhile.hpp"
 #include "reconcile/runtime_snapshot.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -231,8 +232,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
             if (!*again || api::parse_meta(**again).uid != view.observed.job->meta.uid)
                 co_return View{.live = what};
             if (api::parse_meta(**again).resource_version != view.observed.job->meta.resource_version)
-                co_return api::Error{.code = api::Errc::conflict,
-                                     .message = "it has changed while its JobSet was looked at"};
+                co_return changed_meanwhile("it has changed while its JobSet was looked at");
         }
     }
     co_return view;

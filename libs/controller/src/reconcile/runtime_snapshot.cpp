@@ -4,6 +4,7 @@
 #include "cache/owner.hpp"
 #include "lifecycle/observed.hpp"
 #include "net/process/turns.hpp"
+#include "reconcile/changed_meanwhile.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace controller {
@@ -64,10 +65,6 @@ api::Error lost_beginning(const View& view, const SnapshotView& seen) {
                         text + (can_return ? "" : ";") + " delete the TrainJob and create it again");
 }
 
-api::Error meanwhile(std::string what) {
-    return {.code = api::Errc::conflict, .message = std::move(what), .http_status = 409};
-}
-
 // Checks that a differing snapshot may be replaced. It may be newer than the runtime that was read, and made
 // by another reconciler since: the runtime must not have changed since that read. That reconciler may also
 // have created a JobSet from the snapshot: there must be none.
@@ -78,11 +75,12 @@ kube::Task<StepFailure> see_that_it_may_go(kube::ApiServer& server, const View& 
     const auto now = co_await read(server, runtime_resource(job), key, managed_fields);
     if (!now) co_return lifecycle::ReadFailed{name, now.error()};
     if (!*now || api::parse_meta(**now).resource_version != api::parse_meta(*view.runtime).resource_version)
-        co_return lifecycle::ReadFailed{name, meanwhile("it was changed meanwhile")};
+        co_return lifecycle::ReadFailed{name, changed_meanwhile("it was changed meanwhile")};
     const std::string job_set_name = "JobSet " + to_string(job.meta.key());
     const auto job_set = co_await read(server, kube::resources::job_sets, job.meta.key());
     if (!job_set) co_return lifecycle::ReadFailed{job_set_name, job_set.error()};
-    if (*job_set) co_return lifecycle::ReadFailed{job_set_name, meanwhile("it was created meanwhile")};
+    if (*job_set)
+        co_return lifecycle::ReadFailed{job_set_name, changed_meanwhile("it was created meanwhile")};
     co_return lifecycle::Done();
 }
 

@@ -8,7 +8,6 @@
 #include "api/hash.hpp"
 #include "api/job_set.hpp"
 #include "api/job_set_names.hpp"
-#include "api/names.hpp"
 #include "api/resource.hpp"
 #include "build/finished_jobs.hpp"
 #include "build/steps.hpp"
@@ -19,11 +18,6 @@ namespace runtime {
 namespace {
 
 using api::Json;
-
-bool is_initializer(const Json& replicated_job) {
-    const std::string_view ancestor = ancestor_of(replicated_job);
-    return ancestor == api::ancestor_dataset_initializer || ancestor == api::ancestor_model_initializer;
-}
 
 bool has_succeeded(const api::TrainJob& job, const Json& replicated_job) {
     const std::string_view name = replicated_job["name"].as_string();
@@ -130,9 +124,9 @@ std::vector<std::string> finished_initializers(const Inputs& inputs, api::Time r
     for (const Json& job : spec["replicatedJobs"].items()) {
         if (finished.size() == api::most_finished_jobs) break;
         if (const std::string_view name = job["name"].as_string();
-            is_initializer(job) && has_succeeded(inputs.job, job) && !is_named_elsewhere(spec, name) &&
-            is_waited_for_to_the_end(spec, name) && waits_only_for(job, finished) &&
-            keep_work_of(pod_spec_of(job), claims))
+            is_initializer(ancestor_of(job)) && has_succeeded(inputs.job, job) &&
+            !is_named_elsewhere(spec, name) && is_waited_for_to_the_end(spec, name) &&
+            waits_only_for(job, finished) && keep_work_of(pod_spec_of(job), claims))
             finished.emplace_back(name);
     }
     return finished;

@@ -49,8 +49,7 @@ std::int64_t nodes_that_train(const Json& ml_policy, std::optional<std::int64_t>
 }
 
 bool is_known_ancestor(std::string_view ancestor) {
-    return ancestor == api::ancestor_trainer || ancestor == api::ancestor_dataset_initializer ||
-           ancestor == api::ancestor_model_initializer;
+    return ancestor == api::ancestor_trainer || is_initializer(ancestor);
 }
 
 }  // namespace runtime

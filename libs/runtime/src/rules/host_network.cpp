@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "api/names.hpp"
 #include "rules/runtime_rules.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
@@ -17,11 +16,6 @@ bool asks_its_node(const Json& pod_spec) {
     return pod_spec["hostNetwork"].bool_or(false) && policy != "ClusterFirstWithHostNet" && policy != "None";
 }
 
-bool initializes(const Json& job) {
-    const std::string_view step = ancestor_of(job);
-    return step == api::ancestor_dataset_initializer || step == api::ancestor_model_initializer;
-}
-
 }  // namespace
 
 std::set<std::string> host_network_warnings(const Json& runtime, const ActivePlugins& plugins) {
@@ -31,7 +25,7 @@ std::set<std::string> host_network_warnings(const Json& runtime, const ActivePlu
     std::set<std::string> found;
     if (!needs_names) return found;
     for (const Json& job : jobs_of(runtime).items())
-        if (asks_its_node(pod_spec_of(job)) && !initializes(job))
+        if (asks_its_node(pod_spec_of(job)) && !is_initializer(ancestor_of(job)))
             found.insert(
                 "job " + shortened(job["name"].as_string()) +
                 ": hostNetwork needs dnsPolicy: ClusterFirstWithHostNet, or its Pods do not find each other");

@@ -31,6 +31,11 @@ inline std::string_view ancestor_of(const api::Json& replicated_job) {
     return replicated_job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
 }
 
+/// Returns whether a step fetches a data set or a model.
+inline bool is_initializer(std::string_view ancestor) {
+    return ancestor == api::ancestor_dataset_initializer || ancestor == api::ancestor_model_initializer;
+}
+
 /// Returns the beginning of a long name, which says enough in errors and warnings about many items.
 inline std::string shortened(std::string_view name) {
     constexpr std::size_t enough = 63;

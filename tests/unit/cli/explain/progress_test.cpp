@@ -34,6 +34,18 @@ RelatedObjects with_deadline(const char* limit) {
     return seen;
 }
 
+// A remark on a deadline.
+struct Row {
+    const char* name;
+    void (*change)(RelatedObjects&);
+    const char* text;
+};
+
+std::string screen_of(const Row& row, RelatedObjects seen) {
+    row.change(seen);
+    return screen(seen);
+}
+
 }  // namespace
 
 TEST_CASE("progress is shown with its ages, the reported end and metrics", "[explain]") {
@@ -80,11 +92,6 @@ TEST_CASE("a terminal gets a bar of the progress", "[explain]") {
 }
 
 TEST_CASE("the progress deadline is shown with what is left, or why it does not run", "[explain]") {
-    struct Row {
-        const char* name;
-        void (*change)(RelatedObjects&);
-        const char* text;
-    };
     const Row rows[] = {
         {"runs, with the time that a report may wait", [](RelatedObjects&) {}, "1h, then Warn: 31m left\n"},
         {"fails the job",
@@ -165,10 +172,9 @@ TEST_CASE("the progress deadline is shown with what is left, or why it does not 
     };
     for (const Row& row : rows) {
         INFO(row.name);
-        RelatedObjects seen = with_deadline("3600");
-        row.change(seen);
-        INFO(screen(seen));
-        CHECK(has(screen(seen), std::string(" progress deadline ") + row.text));
+        const std::string text = screen_of(row, with_deadline("3600"));
+        INFO(text);
+        CHECK(has(text, std::string(" progress deadline ") + row.text));
     }
     RelatedObjects silent = with_deadline("3600");
     silent.job["status"].erase("trainerStatus");
@@ -193,11 +199,6 @@ RelatedObjects starting(const char* limit = "3600") {
 }  // namespace
 
 TEST_CASE("the start deadline is shown until the first report", "[explain]") {
-    struct Row {
-        const char* name;
-        void (*change)(RelatedObjects&);
-        const char* text;
-    };
     const Row rows[] = {
         {"runs, with the time that a report may wait", [](RelatedObjects&) {}, "1h, then Warn: 31m left\n"},
         {"restarts the job",
@@ -223,11 +224,10 @@ TEST_CASE("the start deadline is shown until the first report", "[explain]") {
     };
     for (const Row& row : rows) {
         INFO(row.name);
-        RelatedObjects seen = starting();
-        row.change(seen);
-        INFO(screen(seen));
-        CHECK(has(screen(seen), std::string("Progress  start deadline ") + row.text));
-        CHECK_FALSE(has(screen(seen), "progress deadline"));
+        const std::string text = screen_of(row, starting());
+        INFO(text);
+        CHECK(has(text, std::string("Progress  start deadline ") + row.text));
+        CHECK_FALSE(has(text, "progress deadline"));
     }
     RelatedObjects reported = reporting();
     reported.job["metadata"]["annotations"][start_annotation] = "3600";
