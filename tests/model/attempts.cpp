@@ -208,8 +208,8 @@ std::vector<Scenario> between_attempts() {
               {2s, make_job(with(pods_that("20", "failed-once")), set("activeDeadlineSeconds", "40"))}},
              // By a wrong clock it may pass late, and to a reconciler that was down, in the next attempt.
              {"+JobsCreationSucceeded +DeadlineExceeded; finished; snapshot; 0 active", completed, overdue,
-              // It was seen only then.
-              "+DeadlineExceeded; no JobSet; no snapshot; 0 active"},
+              // It was seen only then, or not again before.
+              "+DeadlineExceeded; no JobSet; no snapshot; 0 active", "+DeadlineExceeded; no JobSet; snapshot; 0 active"},
              {"DeadlineExceeded", "JobsCreationSucceeded", "TrainJobRestarted"}},
             "1,1"),
         // Nobody has kept it.

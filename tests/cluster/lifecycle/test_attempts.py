@@ -126,7 +126,7 @@ def test_volume_claims_outlive_every_attempt_and_those_to_be_deleted_go_with_the
 
 @together
 def test_an_initializer_that_has_succeeded_runs_once_however_many_attempts_follow_unless_its_claim_is_lost(signalbox, rest):
-    made = runtime("initialized", **policy(backoff=SOON))
+    made = runtime("filling", **policy(backoff=SOON))
     spec = made["spec"]["template"]["spec"]
     spec["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": {
         "resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}}]}]
@@ -145,7 +145,7 @@ def test_an_initializer_that_has_succeeded_runs_once_however_many_attempts_follo
     def succeeded():
         return {each["name"]: each["succeeded"] for each in rest.get("trainjobs", "filled")["status"]["jobsStatus"]}
     with disks(rest, "data-filled", "data-filled"):
-        rest.create(train_job("filled", "initialized", seconds="never"))
+        rest.create(train_job("filled", "filling", seconds="never"))
         former = fail(rest, "filled", of="node")
         assert jobs(attempt(rest, "filled", 1)) == ["node"]
         former = fail(rest, "filled", former=former, of="node")
