@@ -215,7 +215,10 @@ void Concluder::operator()(const CleanUp& clean_up) {
     const bool stops = clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::wait;
     if (stops && end_of_stop(job_) > now_)
         conclusion_.requeue_after = sooner(conclusion_.requeue_after, end_of_stop(job_) - now_);
-    if (clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove)
+    const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
+    if (failed && failed->object != name_of("JobSet", job_))
+        report_error(failed->object, failed->error);
+    else if (clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove)
         report_end_of_job_set(clean_up.job_set);
     if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
         report_error(outcome_.policy_unread->object, outcome_.policy_unread->error);
@@ -373,7 +376,10 @@ void Concluder::operator()(const Run& run) {
                           },
                           [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
                           [&](const ReadyToCreate&) { creating(); },
-                          [&](const WaitingForClaim& waiting) {
+                          [&](const Unavailable& lacks) {
+                              not_created(api::reason::pod_group_unavailable, lacks.object + ": " + lacks.why);
+                          },
+                          [&](const WaitingForDeletion& waiting) {
                               requeue_soon();
                               forget_errors();
                               conclusion_.events.push_back(

@@ -39,7 +39,7 @@ EndOfJobSet end_of_job_set(const Observed& observed, api::Time now) {
 // cascade, so a JobSet that cannot be deleted does not delay it.
 Decision decide_ended(const Observed& observed, api::Time now) {
     if (has_expired(observed, now)) return Expire{};
-    return CleanUp{end_of_job_set(observed, now)};
+    return CleanUp{.job_set = end_of_job_set(observed, now), .releases = !observed.objects_of_run.empty()};
 }
 
 // Step 5. It comes before the deadlines, steps 8 and 9: finished work is not thrown away. A TrainJob that is
@@ -261,7 +261,7 @@ struct MayComeOfUnseenJobSet {
     bool operator()(const BuildFailed&) const { return true; }
     bool operator()(const ForeignObject&) const { return true; }
     // The claim may belong to that JobSet.
-    bool operator()(const WaitingForClaim&) const { return true; }
+    bool operator()(const WaitingForDeletion&) const { return true; }
     bool operator()(const auto&) const { return false; }
 };
 

@@ -54,11 +54,11 @@ std::string describe(const Waiting& waiting) {
     return "The JobSet takes a change once none of its pods is active: " + waiting.why;
 }
 
-std::string describe(const WaitingForClaim& waiting) {
+std::string describe(const WaitingForDeletion& waiting) {
     std::string text;
-    for (const std::string& claim : waiting.claims) text += (text.empty() ? "" : ", ") + claim;
-    text += waiting.claims.size() > 1 ? " are being deleted; the JobSet is created once they are gone"
-                                      : " is being deleted; the JobSet is created once it is gone";
+    for (const std::string& claim : waiting.objects) text += (text.empty() ? "" : ", ") + claim;
+    text += waiting.objects.size() > 1 ? " are being deleted; the job goes on once they are gone"
+                                      : " is being deleted; the job goes on once it is gone";
     return text + (waiting.besides.empty() ? "" : ". Besides: " + waiting.besides);
 }
 

@@ -11,7 +11,7 @@ namespace lifecycle {
 std::string describe(const Waiting& waiting);
 
 /// Returns the text of an event and of `Stalled` for a JobSet that waits for the deletion of a volume claim.
-std::string describe(const WaitingForClaim& waiting);
+std::string describe(const WaitingForDeletion& waiting);
 
 /// Returns the text of an event and of `Stalled` for Jobs that are not created again yet.
 std::string describe(const JobsReplaced& replaced);

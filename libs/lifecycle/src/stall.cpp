@@ -117,7 +117,7 @@ Finding after(const Run& run, const Observed& observed, const Outcome& outcome, 
         return {.cause = Cause{.reason = api::reason::waiting_for_pods,
                                .message = describe(*waiting),
                                .lasts = wait_lasts}};
-    if (const auto* waiting = std::get_if<WaitingForClaim>(&outcome.result))
+    if (const auto* waiting = std::get_if<WaitingForDeletion>(&outcome.result))
         return {.cause = Cause{.reason = api::reason::waiting_for_deletion,
                                .message = describe(*waiting),
                                .lasts = wait_lasts}};

@@ -218,5 +218,125 @@ TEST_CASE("the first object that fails ends the reconcile", "[object-writer]") {
     CHECK(std::get_if<lifecycle::WriteFailed>(&one.result)->error.message == "quota");
 }
 
+// A cluster that may lack the kind, or drop fields of it.
+struct OneGroup {
+    ModelServer server = {};
+    boost::asio::io_context context = {};
+    StepFailure result = {};
+
+    static Json group(int members) {
+        Json made = api::parse_json(R"({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
+            "metadata": {"name": "job", "namespace": "ns"}})")
+                        .value();
+        made["spec"]["schedulingPolicy"]["gang"]["minCount"] = members;
+        made["spec"]["resourceClaims"] = Json::array({Json::object({{"name", "a"}})});
+        return made;
+    }
+
+    Writes apply(int members, Beside beside, bool suspended = false) {
+        static constexpr runtime::Requirement requirements[] = {{{}, "a kind"}, {"resourceClaims", "a gate"}};
+        runtime::Built built;
+        built.objects.push_back({group(members), ApplyPolicy::for_run, requirements});
+        built.objects.push_back(
+            {Json::object({{"kind", "JobSet"}, {"spec", Json::object({{"suspend", suspended}})}}),
+             ApplyPolicy::with_job_set});
+        NeededObjects found;
+        found.needs.objects.push_back(
+            {.resource = test::native_pod_groups, .key = {"ns", "job"}, .apply = ApplyPolicy::for_run});
+        if (const Json* live = server.find(test::native_pod_groups, {"ns", "job"}))
+            found.observed.push_back(*live);
+        server.take_writes();
+        const auto run = [&]() -> kube::Task<> {
+            result = co_await apply_objects(server, built, found, beside, Template::own);
+        };
+        boost::asio::co_spawn(context, run(), boost::asio::detached);
+        context.restart();
+        context.run();
+        return server.take_writes();
+    }
+
+    void set_status(const char* conditions) {
+        server.edit(test::native_pod_groups, {"ns", "job"}, [&](Json& live) {
+            live["status"]["conditions"] = api::parse_json(conditions).value();
+        });
+    }
+    bool is_there() { return server.find(test::native_pod_groups, {"ns", "job"}) != nullptr; }
+    bool waits() const { return std::holds_alternative<lifecycle::WaitingForDeletion>(result); }
+    bool is_done() const { return std::holds_alternative<lifecycle::Done>(result); }
+};
+
+const std::string native_path = "/apis/scheduling.k8s.io/v1beta1/namespaces/ns/podgroups/job";
+
+TEST_CASE("what is made for a run is there before Pods, and goes with them", "[object-writer]") {
+    OneGroup one;
+    CHECK(one.apply(2, Beside::new_job_set) == Writes{"PATCH " + native_path});
+    CHECK(one.is_done());
+    // Not used yet: a resume that is tried again keeps it.
+    CHECK(one.apply(2, Beside::new_job_set) == Writes{});
+    SECTION("it is left alone while Pods run, whatever was changed in it") {
+        one.set_status(R"([{"type": "PodGroupInitiallyScheduled", "status": "True"}])");
+        CHECK(one.apply(3, Beside::own_job_set) == Writes{});
+        CHECK(one.is_done());
+    }
+    SECTION("it is made again if it is gone") {
+        one.server.erase(test::native_pod_groups, {"ns", "job"});
+        CHECK(one.apply(2, Beside::own_job_set) == Writes{"PATCH " + native_path});
+    }
+    SECTION("a run of its own for each resume") {
+        one.set_status(R"([{"type": "PodGroupInitiallyScheduled", "status": "True"}])");
+        CHECK(one.apply(2, Beside::new_job_set) == Writes{"DELETE " + native_path});
+        CHECK(one.waits());
+        CHECK(one.apply(2, Beside::new_job_set) == Writes{"PATCH " + native_path});
+        CHECK(one.is_done());
+    }
+    SECTION("another size needs another one") {
+        CHECK(one.apply(3, Beside::new_job_set) == Writes{"DELETE " + native_path});
+        CHECK(one.waits());
+    }
+    SECTION("it goes while the job is suspended") {
+        CHECK(one.apply(2, Beside::new_job_set, true) == Writes{"DELETE " + native_path});
+        CHECK(one.is_done());
+        CHECK(one.apply(2, Beside::new_job_set, true) == Writes{});
+    }
+    SECTION("a resume waits until the Pods of before have let it go") {
+        one.server.edit(test::native_pod_groups, {"ns", "job"}, [](Json& live) {
+            live["metadata"]["finalizers"] = Json::array({"scheduling.k8s.io/podgroup-protection"});
+        });
+        CHECK(one.apply(2, Beside::own_job_set, true) == Writes{"DELETE " + native_path});
+        CHECK(one.apply(2, Beside::own_job_set, true) == Writes{});
+        CHECK(one.apply(2, Beside::new_job_set) == Writes{});
+        CHECK(one.waits());
+        CHECK(one.is_there());
+        CHECK(one.apply(2, Beside::own_job_set) == Writes{});
+        CHECK(one.is_done());
+    }
+}
+
+TEST_CASE("an object that the cluster lacks, or of which it drops a part, is not there", "[object-writer]") {
+    OneGroup one;
+    const auto why = [&] {
+        const auto* lacks = std::get_if<lifecycle::Unavailable>(&one.result);
+        return lacks ? lacks->object + ": " + lacks->why : "";
+    };
+    SECTION("its kind") {
+        one.server.refuse = [](const kube::Request&) -> std::optional<api::Error> {
+            return api::Error{.code = api::Errc::not_found, .message = "no such kind", .http_status = 404};
+        };
+        one.apply(2, Beside::new_job_set);
+        CHECK(why() == "PodGroup ns/job: needs a kind");
+    }
+    SECTION("a field") {
+        one.server.change_request = [](kube::Request& request) {
+            if (request.body.empty()) return;
+            Json sent = api::parse_json(request.body).value();
+            sent["spec"].erase("resourceClaims");
+            request.body = to_json(sent);
+        };
+        one.apply(2, Beside::new_job_set);
+        CHECK(why() == "PodGroup ns/job: the cluster drops spec.resourceClaims, which needs a gate");
+        CHECK_FALSE(one.is_there());
+    }
+}
+
 }  // namespace
 }  // namespace controller

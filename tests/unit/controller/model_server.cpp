@@ -103,6 +103,8 @@ void ModelServer::show(controller::Cache& cache, std::string_view only) {
     show(kube::resources::job_sets, cache.job_sets().partitions(), only);
     show(kube::resources::training_runtimes, cache.training_runtimes().partitions(), only);
     show(kube::resources::cluster_training_runtimes, cache.cluster_training_runtimes().partitions(), only);
+    for (const controller::Cache::OwnedKind& kind : cache.owned_kinds())
+        show(kind.resource, kind.objects->partitions(), only);
 }
 
 void ModelServer::show(const kube::Resource& resource, const std::vector<kube::Partition>& partitions,

@@ -167,5 +167,112 @@ TEST_CASE("GPUs behind claims that may not be read are unknown, and the job runs
     CHECK(reported);
 }
 
+const std::string native_path = "/apis/scheduling.k8s.io/v1beta1/namespaces/ns/podgroups/job";
+
+struct NativeGang : Life {
+    NativeGang() { set_in_runtime("podGroupPolicy", Json::object({{"kubernetes", Json::object()}})); }
+    bool has_group() { return server.find(test::native_pod_groups, key) != nullptr; }
+    void use_group() {
+        server.edit(test::native_pod_groups, key, [](Json& group) {
+            group["status"]["conditions"] =
+                Json::array({Json::object({{"type", "PodGroupInitiallyScheduled"}, {"status", "True"}})});
+        });
+    }
+    // As JobSet and the scheduler would.
+    void run() {
+        use_group();
+        count_in_job_set(R"([{"name": "node", "active": 1, "ready": 1}])");
+        reconcile();
+        server.take_writes();
+    }
+};
+
+TEST_CASE("each run of a job has a PodGroup of its own, and a suspended job has none", "[reconcile]") {
+    NativeGang life;
+    life.reconcile();
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + native_path,
+                                              "PATCH " + job_set_path, "PATCH " + status_path});
+    life.run();
+    CHECK(life.has_group());
+    life.set_suspend(true);
+    life.reconcile();
+    life.count_in_job_set(R"([{"name": "node", "suspended": 1}])");
+    life.reconcile();
+    CHECK_FALSE(life.has_group());
+    life.server.take_writes();
+    life.reconcile();
+    CHECK(life.server.take_writes() == Writes{});
+
+    life.set_suspend(false);
+    life.reconcile();
+    CHECK(life.has_group());
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+}
+
+TEST_CASE("a job that has ended has no PodGroup, which would keep its devices", "[reconcile]") {
+    NativeGang life;
+    life.reconcile();
+    life.run();
+    life.finish_job_set();
+    life.reconcile();
+    CHECK(life.condition("Complete") == "True/AllJobsCompleted");
+    life.reconcile();
+    CHECK_FALSE(life.has_group());
+    life.server.take_writes();
+    life.reconcile();
+    CHECK(life.server.take_writes() == Writes{});
+}
+
+TEST_CASE("a PodGroup of somebody else is not deleted with the job's own", "[reconcile]") {
+    NativeGang life;
+    life.reconcile();
+    life.run();
+    life.server.edit(test::native_pod_groups, key,
+                     [](Json& group) { group["metadata"].erase("ownerReferences"); });
+    life.finish_job_set();
+    life.reconcile();
+    life.reconcile();
+    CHECK(life.has_group());
+}
+
+TEST_CASE("a job waits for a cluster that knows PodGroups, without a JobSet", "[reconcile]") {
+    NativeGang life;
+    bool knows = false;
+    life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (knows || request.target.find("scheduling.k8s.io/v1beta1") == request.target.npos)
+            return std::nullopt;
+        return api::Error{.code = api::Errc::not_found,
+                          .message = "the server could not find the requested resource",
+                          .http_status = 404};
+    };
+    life.reconcile();
+    CHECK(life.condition("Created") == "False/PodGroupUnavailable");
+    CHECK(life.message("Created") ==
+          "PodGroup ns/job: needs scheduling.k8s.io/v1beta1 (Kubernetes 1.37 with the feature gate "
+          "GenericWorkload)");
+    CHECK_FALSE(life.server.find(job_sets, key));
+    knows = true;
+    life.reconcile();
+    life.reconcile();
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    CHECK(life.server.find(job_sets, key));
+}
+
+TEST_CASE("a resume whose runtime is lost does not start Pods without their PodGroup", "[reconcile]") {
+    NativeGang life;
+    life.reconcile();
+    life.run();
+    life.set_suspend(true);
+    life.reconcile();
+    life.count_in_job_set(R"([{"name": "node", "suspended": 1}])");
+    life.reconcile();
+    life.server.erase(config_maps, {"ns", "job-runtime-snapshot"});
+    life.set_nodes(5);
+    life.set_suspend(false);
+    life.reconcile();
+    CHECK(life.condition("Created") == "False/JobsBuildFailed");
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+}
+
 }  // namespace
 }  // namespace controller

@@ -61,10 +61,10 @@ TEST_CASE("a claim that is being deleted is waited for, and named", "[conclude]"
     Observed observed = suspended();
     observed.job_set.reset();
     const Conclusion waiting =
-        conclude_after(observed, 10s, {.result = WaitingForClaim{{"PersistentVolumeClaim ns/data-job"}}});
+        conclude_after(observed, 10s, {.result = WaitingForDeletion{{"PersistentVolumeClaim ns/data-job"}}});
     CHECK(text(waiting.events) == "Normal WaitingForDeletion");
     CHECK(waiting.events[0].note ==
-          "PersistentVolumeClaim ns/data-job is being deleted; the JobSet is created once it is gone");
+          "PersistentVolumeClaim ns/data-job is being deleted; the job goes on once it is gone");
     CHECK(waiting.requeue_after == 1s);
     CHECK(get(waiting, "Created").is_true());
 }

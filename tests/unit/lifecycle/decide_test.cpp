@@ -405,7 +405,7 @@ TEST_CASE("possible Pods of an unseen JobSet ask for a live read", "[decide]") {
         {"an object was refused", {.result = WriteFailed{"ConfigMap ns/job", refused}}, true},
         {"nothing can be built", {.result = BuildFailed{api::invalid("spec", "x")}}, true},
         {"an object is another owner's", {.result = ForeignObject{"PodGroup ns/job"}}, true},
-        {"a claim is there", {.result = WaitingForClaim{{"PersistentVolumeClaim ns/data-job"}}}, true},
+        {"a claim is there", {.result = WaitingForDeletion{{"PersistentVolumeClaim ns/data-job"}}}, true},
     };
     for (const Row& row : rows) {
         INFO(row.name);

@@ -244,7 +244,7 @@ TEST_CASE("errors are over once the job waits for something else", "[retry]") {
     story.observed.job_set.reset();
     story.until(20s, refused(webhook_down));
     REQUIRE(story.says() == "Created=Unknown/JobsCreationRetrying");
-    story.reconcile({.result = WaitingForClaim{{"PersistentVolumeClaim default/data"}}});
+    story.reconcile({.result = WaitingForDeletion{{"PersistentVolumeClaim default/data"}}});
     CHECK(story.says().empty());
     CHECK(runtime_source(story.observed) == RuntimeSource::snapshot);
 }

@@ -68,7 +68,7 @@ TEST_CASE("a condition that no plugin adds any more is to be removed, unless the
 }
 
 TEST_CASE("a gang is ready when all Pods of its members are", "[conditions]") {
-    const char* const policy = GENERATE("coscheduling", "volcano", "yunikorn");
+    const char* const policy = GENERATE("coscheduling", "volcano", "yunikorn", "kubernetes");
     // A dataset is loaded first. A launcher starts when the nodes are ready.
     const Json runtime = tree(std::string("{spec: {mlPolicy: {}, podGroupPolicy: {") + policy +
                               ": {}}, template: {spec: {replicatedJobs: [{name: dataset}, {name: node, "

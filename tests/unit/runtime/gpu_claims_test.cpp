@@ -294,3 +294,21 @@ TEST_CASE("GPUs are unknown if resourcesPerNode uses a claim of another job", "[
         }
     }
 }
+
+TEST_CASE("devices that a gang shares are divided among its nodes", "[claims]") {
+    const auto shared = [](int devices, int nodes) {
+        Json runtime = runtime_with_claim("xgboost");
+        runtime["spec"]["mlPolicy"]["numNodes"] = nodes;
+        runtime["spec"]["podGroupPolicy"]["kubernetes"]["resourceClaims"] =
+            tree("[{name: gpus, resourceClaimTemplateName: gpus}]");
+        const std::string requests =
+            "[{name: a, exactly: {deviceClassName: gpu, count: " + std::to_string(devices) + "}}]";
+        return counted(runtime, {claim_template(requests.c_str())});
+    };
+    CHECK(shared(8, 1) == "8");
+    CHECK(shared(8, 2) == "8");  // four workers on each of two nodes
+    CHECK(shared(8, 4) == "8");
+    CHECK(shared(8, 3) ==
+          "3 GPUCountUnknown: devices of a Pod cannot be counted: the 8 devices of the gang's claims cannot be "
+          "divided evenly among 3 Pods");
+}

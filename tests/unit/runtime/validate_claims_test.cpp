@@ -96,6 +96,37 @@ TEST_CASE("claims have one source, and containers name claims of their Pod", "[a
         }
 }
 
+TEST_CASE("a runtime with claims from which no Pod could be made is refused", "[admission]") {
+    struct Case {
+        const char* name;
+        const char* claims;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"one source", "[{name: a, resourceClaimName: b}]", ""},
+        {"both sources", "[{name: a, resourceClaimName: b, resourceClaimTemplateName: c}]",
+         ".resourceClaims[0]: Invalid value: \"a\": must have exactly one of resourceClaimName and "
+         "resourceClaimTemplateName"},
+        {"no source", "[{name: a}]",
+         ".resourceClaims[0]: Invalid value: \"a\": must have exactly one of resourceClaimName and "
+         "resourceClaimTemplateName"},
+        {"one name twice", "[{name: a, resourceClaimName: b}, {name: a, resourceClaimName: c}]",
+         ".resourceClaims[1]: Invalid value: \"a\": has the name of an earlier claim of the Pod"},
+        {"a container's claim that the Pod lacks", "[{name: other, resourceClaimName: b}]",
+         ".containers[0].resources.claims[0].name: Invalid value: \"a\": no such claim: it must be in "
+         "resourceClaims of the Pod"},
+    };
+    const std::string pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            Json runtime = plain_runtime();
+            at(runtime, pod.c_str())["resourceClaims"] = tree(c.claims);
+            at(runtime, pod.c_str())["containers"].items()[0]["resources"]["claims"] = tree("[{name: a}]");
+            const auto refused = runtime::validate_runtime(runtime, Json()).errors;
+            CHECK(describe(refused) == (*c.want ? pod + c.want : std::string()));
+            CHECK(runtime::validate_runtime(runtime, runtime).errors.empty());
+        }
+}
+
 TEST_CASE("Volcano's priority classes exist and are the same", "[admission]") {
     const std::vector<Json> nothing;
     const std::vector<Json> one = {high};

@@ -148,9 +148,12 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
         if (const auto silence = silence_of(pod)) silent.insert(silence->node);
     seen.nodes = co_await read_nodes(server, std::move(silent));
     for (const auto& plugin : runtime::default_pipeline()) {
-        std::string selector = plugin->related_pods(seen.pods.found);
-        if (selector.empty()) continue;
-        ListQuery query = {.resource = resources::pods, .ns = key.ns, .labels = std::move(selector)};
+        auto wanted = plugin->related_objects(seen.pods.found);
+        if (!wanted) continue;
+        ListQuery query = {.resource = wanted->resource,
+                           .ns = key.ns,
+                           .labels = std::move(wanted->labels),
+                           .fields = std::move(wanted->fields)};
         const auto related = co_await read_objects(server, std::move(query));
         if (related) plugin->add_scheduling_problems(seen.pods.found, *related);
     }

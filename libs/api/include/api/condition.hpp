@@ -40,6 +40,7 @@ inline constexpr std::string_view jobs_creation_failed = "JobsCreationFailed";
 inline constexpr std::string_view jobs_creation_retrying = "JobsCreationRetrying";
 inline constexpr std::string_view jobs_build_retrying = "JobsBuildRetrying";
 inline constexpr std::string_view permission_denied = "PermissionDenied";
+inline constexpr std::string_view pod_group_unavailable = "PodGroupUnavailable";
 inline constexpr std::string_view jobs_creating = "JobsCreating";
 inline constexpr std::string_view suspended = "Suspended";
 inline constexpr std::string_view resumed = "Resumed";

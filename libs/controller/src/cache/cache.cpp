@@ -190,6 +190,14 @@ Cache::Cache(OnChange enqueue, kube::Namespaces namespaces, const runtime::Pipel
             watch_owned_kind(*plugin, *policy->owned_kind);
 }
 
+std::vector<api::Resource> Cache::objects_of_run(const api::ObjectKey& train_job) const {
+    std::vector<api::Resource> kinds;
+    for (const OwnedKind& kind : owned_kinds_)
+        if (kind.plugin->policy()->owned_for_run && kind.objects->find(train_job))
+            kinds.push_back(kind.resource);
+    return kinds;
+}
+
 void Cache::watch_owned_kind(const runtime::Plugin& plugin, const api::Resource& resource) {
     const std::size_t index = owned_kinds_.size();
     owned_kinds_.push_back(
@@ -198,7 +206,7 @@ void Cache::watch_owned_kind(const runtime::Plugin& plugin, const api::Resource&
              transform_owned,
              [this](const auto& key, auto* before, auto* after) { enqueue_owner_of(key, before, after); },
              namespaces_,
-             [this, index](const auto& partition) { enqueue_suspended_without(index, partition); })});
+             [this, index](const auto& partition) { enqueue_those_without(index, partition); })});
 }
 
 std::optional<Cache::RuntimeIndex> Cache::transform_runtime(Json& object) const {
@@ -250,6 +258,7 @@ Cache::TrainJobIndex Cache::transform_train_job(Json& object) const {
     return {.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
             .expects_job_set = goes_on && lifecycle::had_job_set(job),
             .is_held = goes_on && job.suspend,
+            .is_due = goes_on && !job.suspend,
             .is_abridged = is_abridged,
             .state = state,
             .progress = progress};
@@ -349,11 +358,13 @@ void Cache::enqueue_jobs_without_job_set(const std::string& partition) {
     });
 }
 
-// Enqueues suspended TrainJobs only: the object is not created again for others. Queues hold thousands of
-// TrainJobs back that need no such object, and lists of the kind come when an API server has restarted and is
-// busy. If the runtime is unknown, the reconcile decides.
-void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& partition) {
+// Enqueues those TrainJobs only for which the object is made again: suspended ones, or if it is made for a
+// run, those that run, or wait for the kind. Queues hold thousands of TrainJobs back that need no such object,
+// and lists of the kind come when an API server has restarted and is busy. If the runtime is unknown, the
+// reconcile decides.
+void Cache::enqueue_those_without(std::size_t owned_kind, const std::string& partition) {
     const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
+    const bool for_run = owned_kinds_[owned_kind].plugin->policy()->owned_for_run;
     std::unordered_set<std::size_t> without;
     const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
         if (!(entry.index.owned_kinds >> owned_kind & 1))
@@ -362,7 +373,8 @@ void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string&
     training_runtimes_.for_each_in(partition, note);
     cluster_training_runtimes_.for_each(note);
     train_jobs_.for_each_in(partition, [&](const api::ObjectKey& job, const auto& entry) {
-        if (entry.index.is_held && !without.contains(entry.index.runtime_hash) && !objects.find(job))
+        const bool needs_it = for_run ? entry.index.is_due : entry.index.is_held;
+        if (needs_it && !without.contains(entry.index.runtime_hash) && !objects.find(job))
             on_change_(job, {});
     });
 }

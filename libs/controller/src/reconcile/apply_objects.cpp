@@ -50,6 +50,67 @@ kube::Request change(const kube::Resource& resource, Json wanted, const Json& li
     return kube::apply(resource, std::move(wanted), kube::SameVersion(api::parse_meta(live)), true);
 }
 
+bool is_going(const Json& live) { return live["metadata"].contains("deletionTimestamp"); }
+
+// Whether an earlier run has used the object: its scheduler has said something about it.
+bool is_used(const Json& live) { return !live["status"]["conditions"].items().empty(); }
+
+lifecycle::Unavailable unavailable(const std::string& object, const runtime::BuiltObject& built,
+                                   const Json& answer) {
+    std::string why;
+    for (const runtime::Requirement& each : built.requirements)
+        if (each.member.empty() ? answer.is_null()
+                                : !answer.is_null() && std::as_const(built.object)["spec"].contains(each.member) &&
+                                      !answer["spec"].contains(each.member))
+            why = (each.member.empty() ? "needs " : "the cluster drops spec." + std::string(each.member) +
+                                                        ", which needs ") +
+                  std::string(each.needs);
+    return {object, why.empty() ? "the cluster does not keep all fields of its spec" : why};
+}
+
+kube::Task<StepFailure> remove(kube::ApiServer& server, const runtime::Need& name, const Json& live) {
+    kube::Request removal = kube::remove(name.resource, name.key, kube::Propagation::background,
+                                         kube::SameObject(api::parse_meta(live).uid));
+    const auto removed = co_await server.send(std::move(removal));
+    if (removed || removed.error().code == api::Errc::not_found) co_return lifecycle::Done();
+    co_return WriteFailed{described(name), removed.error(), lifecycle::Write::remove};
+}
+
+// An object that the cluster has not kept as a whole goes again: Pods would be scheduled by what is left.
+kube::Task<StepFailure> create_whole(kube::ApiServer& server, const runtime::BuiltObject& built,
+                                     const runtime::Need& name) {
+    const Json wanted = runtime::with_applied_hash(built.object);
+    kube::Request request = creation(name.resource, wanted);
+    const auto made = co_await kube::fetch(server, std::move(request));
+    if (!made && made.error().code == api::Errc::not_found)
+        co_return unavailable(described(name), built, Json());
+    if (!made) co_return WriteFailed{described(name), made.error()};
+    if (runtime::is_applied(wanted, *made)) co_return lifecycle::Done();
+    auto removed = co_await remove(server, name, *made);
+    if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
+    co_return unavailable(described(name), built, *made);
+}
+
+// `live`: nullptr if there is none. An object that goes is awaited where the JobSet is written, and else no
+// obstacle: Pods keep it until they have ended.
+kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const runtime::BuiltObject& built,
+                                      const runtime::Need& name, const Json* live, Beside beside,
+                                      bool is_suspended) {
+    if (is_suspended) {
+        if (live && !is_going(*live)) co_return co_await remove(server, name, *live);
+        co_return lifecycle::Done();
+    }
+    if (!live) co_return co_await create_whole(server, built, name);
+    if (beside != Beside::new_job_set) co_return lifecycle::Done();
+    const bool is_right = !is_used(*live) && runtime::is_applied(runtime::with_applied_hash(built.object), *live);
+    if (is_right && !is_going(*live)) co_return lifecycle::Done();
+    if (!is_going(*live)) {
+        auto removed = co_await remove(server, name, *live);
+        if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
+    }
+    co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
+}
+
 // Returns nullopt if `live` is as it should be. nullptr: the object does not exist yet.
 std::optional<kube::Request> request_for(const runtime::BuiltObject& built, const runtime::Need& name,
                                          const Json* live) {
@@ -66,17 +127,22 @@ std::optional<kube::Request> request_for(const runtime::BuiltObject& built, cons
 
 kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
                                       const NeededObjects& found, Beside beside, Template pods) {
+    const bool is_suspended = built.objects.back().object["spec"]["suspend"].bool_or(false);
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
         const runtime::BuiltObject& each = built.objects[i];
         if (each.when == ApplyPolicy::with_job_set && beside != Beside::new_job_set) continue;
         if (each.when == ApplyPolicy::once && beside == Beside::own_job_set) continue;
         const runtime::Need& name = need_of(each.object, found.needs);
         const Json* const live = runtime::find_observed(found.observed, name);
+        if (each.when == ApplyPolicy::for_run) {
+            auto applied = co_await apply_for_run(server, each, name, live, beside, is_suspended);
+            if (!std::holds_alternative<lifecycle::Done>(applied)) co_return applied;
+            continue;
+        }
         if (live && each.when == ApplyPolicy::always && pods == Template::of_others) continue;
         // Its name is free once the last Pod that uses it has gone.
-        if (live && name.resource == api::resources::volume_claims &&
-            (*live)["metadata"].contains("deletionTimestamp"))
-            co_return lifecycle::WaitingForClaim{.claims = {described(name)}};
+        if (live && name.resource == api::resources::volume_claims && is_going(*live))
+            co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
         auto request = request_for(each, name, live);
         if (!request) continue;
         const auto written = co_await server.send(std::move(*request));

@@ -71,7 +71,7 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
             const Json& live = **claim;
             if (is_going(live, job.meta.name)) {
                 if (!made.going) made.going.emplace();
-                made.going->claims.push_back(described(key));
+                made.going->objects.push_back(described(key));
                 continue;
             }
             const bool made_for_it =

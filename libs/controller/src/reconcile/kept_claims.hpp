@@ -13,7 +13,7 @@ struct ClaimedJobSet {
     api::Json job_set = {};
     /// The claims of an earlier JobSet that are being deleted, or will be: wait until they are gone. With
     /// whatever else will stand in the way, so that users learn of all at once.
-    std::optional<lifecycle::WaitingForClaim> going = {};
+    std::optional<lifecycle::WaitingForDeletion> going = {};
     /// Why there can be no JobSet: a claim names a volume that it does not have.
     std::optional<api::Error> refusal = {};
 };

@@ -120,6 +120,14 @@ std::string text_of(const StepFailure& why) {
     return "";
 }
 
+// Pods of a PodGroup that is not there would wait for it for ever.
+bool needs_object_of_run(const api::Json& job_set) {
+    const auto& jobs = job_set["spec"]["replicatedJobs"].items();
+    return std::any_of(jobs.begin(), jobs.end(), [](const api::Json& job) {
+        return job["template"]["spec"]["template"]["spec"].contains("schedulingGroup");
+    });
+}
+
 Outcome kept_without(StepFailure why) {
     if (std::holds_alternative<lifecycle::ReadFailed>(why)) return ended(std::move(why));
     return kept_job_set("a new one cannot be built: " + text_of(why), false);
@@ -167,9 +175,32 @@ kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
 }
 
 kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
+    Outcome outcome = co_await end_job_set(step.job_set);
+    if (!step.releases) co_return outcome;
+    for (const api::Resource& kind : view_.observed.objects_of_run)
+        if (std::holds_alternative<Done>(outcome.result)) outcome = co_await release(kind);
+    co_return outcome;
+}
+
+// Kubernetes keeps it until the last of its Pods has ended.
+kube::Task<Outcome> Writer::release(api::Resource kind) {
+    const std::string name = std::string(kind.kind) + " " + to_string(key());
+    const auto object = co_await read(server_, kind, key(), managed_fields);
+    if (!object) co_return ended(lifecycle::ReadFailed{name, object.error()});
+    if (!*object) co_return Outcome();
+    const api::ObjectMeta meta = api::parse_meta(**object);
+    if (meta.controller_uid != job().meta.uid || meta.deletion) co_return Outcome();
+    kube::Request removal =
+        kube::remove(kind, key(), kube::Propagation::background, kube::SameObject(meta.uid));
+    const auto removed = co_await server_.send(std::move(removal));
+    if (removed || removed.error().code == api::Errc::not_found) co_return Outcome();
+    co_return ended(WriteFailed{name, removed.error(), lifecycle::Write::remove});
+}
+
+kube::Task<Outcome> Writer::end_job_set(lifecycle::EndOfJobSet step) {
     using enum lifecycle::EndOfJobSet;
-    if (step.job_set == suspend) co_return co_await set_suspend(server_, view_, written_, true);
-    if (step.job_set != remove) co_return Outcome();
+    if (step == suspend) co_return co_await set_suspend(server_, view_, written_, true);
+    if (step != remove) co_return Outcome();
     // One that finishes in this moment keeps its Pods and their logs.
     const kube::SameVersion as_seen(view_.observed.job_set->meta);
     kube::Request removal =
@@ -311,7 +342,8 @@ kube::Task<Outcome> Writer::go_on_without_build(JobSetAction step, const StepFai
     const auto* foreign = std::get_if<lifecycle::ForeignObject>(&why);
     const bool is_not_built = failed || foreign;
     if (is_not_built && step == JobSetAction::leave) co_return Outcome();
-    if (!is_not_built || step != JobSetAction::resume) co_return ended(why);
+    if (!is_not_built || step != JobSetAction::resume || needs_object_of_run(*view_.job_set))
+        co_return ended(why);
     std::string cause =
         "it cannot be built anew: " + (failed ? api::describe(failed->error) : lifecycle::describe(*foreign));
     Outcome outcome = co_await set_suspend(server_, view_, written_, false);

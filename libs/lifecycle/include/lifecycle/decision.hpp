@@ -59,6 +59,8 @@ enum class EndOfJobSet {
 /// The job has ended.
 struct CleanUp {
     EndOfJobSet job_set = EndOfJobSet::leave;
+    /// After that, delete its Observed::objects_of_run: they hold devices for Pods that will not come.
+    bool releases = false;
 
     bool operator==(const CleanUp&) const = default;
 };

@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/job_set.hpp"
+#include "api/resource.hpp"
 #include "api/time.hpp"
 #include "api/train_job.hpp"
 
@@ -103,6 +105,9 @@ struct Observed {
     std::string snapshot_digest = {};
     /// The JobSet was read live and belongs to an earlier TrainJob of this name.
     bool is_leftover = false;
+    /// The kinds of which the caches have an object of this name that is made for a run
+    /// (runtime::ApplyPolicy::for_run), of any owner.
+    std::vector<api::Resource> objects_of_run = {};
     RetryState retry_state = {};
     /// `job` has ended, or another controller manages it, and it lacks a part of its status: read it live
     /// before anything is written.

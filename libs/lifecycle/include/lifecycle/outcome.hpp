@@ -76,10 +76,18 @@ struct JobsReplaced {
 /// the JobSet is built from. Then decide again.
 struct ReadyToCreate {};
 
-/// Volume claims that the JobSet is to have are being deleted; the JobSet is created once they are gone.
-struct WaitingForClaim {
-    std::vector<std::string> claims = {};  ///< "PersistentVolumeClaim default/data-job"
-    std::string besides = {};              ///< what else will stand in the way, as a sentence
+/// Objects whose names the JobSet needs are being deleted, such as volume claims; it is created or resumed
+/// once they are gone.
+struct WaitingForDeletion {
+    std::vector<std::string> objects = {};  ///< "PersistentVolumeClaim default/data-job"
+    std::string besides = {};               ///< what else will stand in the way, as a sentence
+};
+
+/// The cluster lacks an object's kind, or drops a part of it, so that the Pods would not be scheduled as the
+/// runtime says. It is not there.
+struct Unavailable {
+    std::string object = {};  ///< "PodGroup default/job"
+    std::string why = {};     ///< "needs ..."
 };
 
 /// The JobSet goes on as it was built, although its TrainJob has been corrected (Run::verifies) or resized
@@ -92,7 +100,7 @@ struct JobSetKept {
 /// How acting on a decision went: its last step, and what happened before.
 struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved,
-                 JobsReplaced, ReadyToCreate, WaitingForClaim>
+                 JobsReplaced, ReadyToCreate, WaitingForDeletion, Unavailable>
         result = {};
     std::optional<ReadFailed> policy_unread = {};        ///< the policy that the job began with, or the TTL
     std::optional<ReadFailed> availability_unread = {};  ///< what progress deadlines depend on

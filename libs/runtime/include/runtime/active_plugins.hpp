@@ -38,6 +38,9 @@ public:
     bool takes_image(const api::Json& replicated_job) const;
     /// Returns whether processes of the program run in a replicated job.
     bool runs_program(const api::Json& replicated_job) const;
+    /// Returns whether the Pods of a replicated job are nodes of the training: a launcher that only starts the
+    /// processes on others is none.
+    bool has_nodes(const api::Json& replicated_job) const;
     /// Returns whether `spec.trainer.numNodes` sets the number of Pods of the job.
     bool is_scaled(const api::Json& replicated_job) const;
     bool is_scaled(const PodSet& pods) const;
@@ -50,6 +53,8 @@ public:
     bool adds_container(std::string_view job, std::string_view name) const;
     bool depends_on_devices(const api::Json& trainer) const;
     bool counts_devices() const;
+    /// Returns the names of the claims that all nodes of a TrainJob share.
+    std::vector<std::string_view> shared_claims() const;
     bool places_env() const;
     bool wraps_program() const;
 

@@ -2,7 +2,9 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/json.hpp"
@@ -30,8 +32,11 @@ struct CurveKeyPair {
 enum class ApplyPolicy {
     once,         ///< created (POST) as `with_job_set` if there is none, and never changed
     always,       ///< whenever it differs, also beside a running JobSet; not for what Pods of others mount
-    with_job_set  ///< whenever the JobSet may be written: while there is none, or it is suspended and has no
-                  ///< Pods
+    with_job_set,  ///< whenever the JobSet may be written: while there is none, or it is suspended and has no
+                   ///< Pods
+    for_run        ///< while Pods may run: created before the JobSet is created or resumed, and anew if what is
+                   ///< there has a status of an earlier run; created again if it is gone; deleted while the
+                   ///< TrainJob is suspended, and once it has ended
 };
 
 /// Marks an object that all TrainJobs share, so that it is not read for each of them.
@@ -96,10 +101,17 @@ struct BuildWarning {
     bool operator==(const BuildWarning&) const = default;
 };
 
+/// What a cluster needs for an object, or for a member of its spec, which is dropped where that is missing.
+struct Requirement {
+    std::string_view member = {};  ///< of `spec`; empty: the object itself
+    std::string_view needs = {};   ///< "the feature gate ..."
+};
+
 /// One of the objects of a TrainJob.
 struct BuiltObject {
     api::Json object = {};
     ApplyPolicy when = ApplyPolicy::with_job_set;
+    std::span<const Requirement> requirements = {};  ///< empty: every supported cluster has it
 };
 
 /// The maximum number of values (as counted by api::count_values()) of a runtime. It is processed as a tree,

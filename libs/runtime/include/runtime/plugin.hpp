@@ -36,6 +36,7 @@ struct Policy {
     /// A kind of which build() makes one object under the TrainJob's name. It is watched, as metadata, in
     /// clusters that serve it. nullptr: none.
     const api::Resource* owned_kind = nullptr;
+    bool owned_for_run = false;  ///< objects of `owned_kind` are written as ApplyPolicy::for_run
     std::string_view added_container =
         {};                            ///< an init container that the plugin adds, which patches may name
     std::string_view added_to = {};    ///< the job whose Pods get it
@@ -60,6 +61,13 @@ struct NeedsContext {
     const api::Json& runtime;
     const api::Json& merged_spec;  ///< as in ValidationInputs
     const std::vector<api::Json>& observed;
+};
+
+/// Objects of one kind in a TrainJob's namespace, by selectors as the API server reads them.
+struct RelatedObjects {
+    api::Resource resource = {};
+    std::string labels = {};
+    std::string fields = {};
 };
 
 /// One concern of turning a TrainJob into objects: a framework, a way of gang scheduling. Every hook does
@@ -106,6 +114,14 @@ public:
         return false;
     }
 
+    /// Adds to the Pods of the merged template what the policy gives them before anything is counted or
+    /// checked.
+    virtual void complete_template(const api::Json& /*runtime*/, const ActivePlugins&,
+                                   api::Json& /*job_set_spec*/) const {}
+
+    /// Returns the claims, objects with a `name`, that all nodes of a TrainJob share.
+    virtual const api::Json& shared_claims(const api::Json& policy) const;
+
     /// Adds the objects that must be observed before build. Depends on the context alone.
     virtual void add_needs(const NeedsContext&, Needs&) const {}
     /// Adds the objects that validate() needs if they exist. They follow from fields that TrainJobs cannot
@@ -143,10 +159,12 @@ public:
     /// every reconcile has at hand. A condition of condition_types() that no plugin adds is removed.
     virtual void add_conditions(const ConditionsContext&, std::vector<api::Condition>&) const {}
 
-    /// Returns the label selector of further Pods that show why some of a TrainJob's Pods have no node;
-    /// empty: none. For explanations only, whatever the runtime is.
-    virtual std::string related_pods(const std::vector<api::Json>& /*pods*/) const { return {}; }
-    /// Adds conditions to Pods without a node: the reason that the Pods of related_pods() show.
+    /// Returns objects that show why some of a TrainJob's Pods have no node; nullopt: none. For explanations
+    /// only, whatever the runtime is.
+    virtual std::optional<RelatedObjects> related_objects(const std::vector<api::Json>& /*pods*/) const {
+        return std::nullopt;
+    }
+    /// Adds conditions to Pods without a node: the reason that related_objects() show.
     virtual void add_scheduling_problems(std::vector<api::Json>& /*pods*/,
                                          const std::vector<api::Json>& /*related*/) const {}
 };

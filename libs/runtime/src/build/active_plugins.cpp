@@ -29,6 +29,11 @@ const Json& Plugin::policy_of(const Json& runtime) const {
 
 bool Plugin::is_on(const Json& runtime) const { return !policy() || policy_of(runtime).is_object(); }
 
+const Json& Plugin::shared_claims(const Json& /*policy*/) const {
+    static const Json none;
+    return none;
+}
+
 ActivePlugins::ActivePlugins(const Pipeline& pipeline, const Json& runtime)
     : runtime_(runtime), devices_(pipeline.devices) {
     for (const auto& plugin : pipeline)
@@ -72,6 +77,11 @@ bool ActivePlugins::is_scaled(std::string_view ancestor, std::string_view job) c
     return scaling_ ? job == scaling_->policy()->scaled_job : ancestor == api::ancestor_trainer;
 }
 
+bool ActivePlugins::has_nodes(const Json& job) const {
+    if (is_scaled(job)) return true;
+    return trains(job) && (!scaling_ || trains({}, scaling_->policy()->scaled_job));
+}
+
 bool ActivePlugins::is_scaled(const Json& job) const { return is_scaled(ancestor_of(job), name_of(job)); }
 bool ActivePlugins::is_scaled(const PodSet& pods) const { return is_scaled(pods.ancestor, pods.name); }
 
@@ -104,6 +114,14 @@ bool ActivePlugins::depends_on_devices(const Json& trainer) const {
     return std::any_of(begin(), end(), [&](const Plugin* plugin) {
         return plugin->depends_on_devices(plugin->policy_of(runtime_), trainer);
     });
+}
+
+std::vector<std::string_view> ActivePlugins::shared_claims() const {
+    std::vector<std::string_view> names;
+    for (const Plugin* plugin : plugins_)
+        for (const Json& claim : plugin->shared_claims(plugin->policy_of(runtime_)).items())
+            names.push_back(claim["name"].as_string());
+    return names;
 }
 
 bool ActivePlugins::counts_devices() const { return any_policy(plugins_, &Policy::counts_devices); }

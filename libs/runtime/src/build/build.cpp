@@ -44,12 +44,22 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
     return {};
 }
 
+std::int64_t nodes_of(const Info& info) {
+    std::int64_t nodes = 0;
+    for (const PodSet& pods : info.pod_sets)
+        if (info.plugins.has_nodes(info.spec["replicatedJobs"][pods.index]))
+            nodes += pods.count * pods.replicas;
+    return nodes;
+}
+
 // Writes `resourcesPerNode` into the containers that get it, and computes the resources that the number of
 // processes depends on.
 api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     const Json& per_node = info.trainer["resourcesPerNode"];
     auto counted = counted_resources(info.spec, per_node);
     if (!counted) return counted.error();
+    counted->shared_claims = info.plugins.shared_claims();
+    counted->sharing_pods = nodes_of(info);
     info.devices = count_devices(*counted, inputs.job.meta.ns, info.plugins.devices(), inputs.observed);
     info.resources = std::move(counted->resources);
     for (const PodSet& pods : info.pod_sets) {

@@ -4,6 +4,7 @@
 
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -21,19 +22,9 @@ Json* pod_spec_in(Json& replicated_job) {
 
 Json* node_in(Json& pod_spec) { return find_named(pod_spec.find("containers"), api::node_container); }
 
-void replace(Json& container, std::string_view member, const Json& value) {
-    if (!value.is_null()) container[member] = value;
-}
-
-}  // namespace
-
-api::Result<Template> merged_template(const Json& runtime, const Json& train_job_spec,
-                                      const ActivePlugins& plugins) {
-    auto merged = patched_template(runtime, train_job_spec);
-    const Json& claims = train_job_spec["trainer"]["resourceClaimsPerNode"];
-    if (!merged || claims.items().empty()) return merged;
-    Json* jobs = merged->spec.find("replicatedJobs");
-    if (!jobs) return merged;
+void add_claims_per_node(Json& job_set_spec, const Json& claims, const ActivePlugins& plugins) {
+    Json* jobs = job_set_spec.find("replicatedJobs");
+    if (claims.items().empty() || !jobs) return;
     Receivers receivers(plugins);
     for (Json& job : jobs->items()) {
         if (!receivers.include(job)) continue;
@@ -43,6 +34,20 @@ api::Result<Template> merged_template(const Json& runtime, const Json& train_job
             add_missing_claims(*node, claims);
         }
     }
+}
+
+void replace(Json& container, std::string_view member, const Json& value) {
+    if (!value.is_null()) container[member] = value;
+}
+
+}  // namespace
+
+api::Result<Template> merged_template(const Json& runtime, const Json& train_job_spec,
+                                      const ActivePlugins& plugins) {
+    auto merged = patched_template(runtime, train_job_spec);
+    if (!merged) return merged;
+    add_claims_per_node(merged->spec, train_job_spec["trainer"]["resourceClaimsPerNode"], plugins);
+    for (const Plugin* plugin : plugins) plugin->complete_template(runtime, plugins, merged->spec);
     return merged;
 }
 

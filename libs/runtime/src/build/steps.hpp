@@ -9,7 +9,7 @@ namespace runtime {
 
 /// Returns patched_template() with `spec.trainer.resourceClaimsPerNode` in the Pods that get
 /// `resourcesPerNode`: claims of the Pod, which replace claims of the same name, and in the container "node"
-/// a reference to each claim that it does not refer to yet.
+/// a reference to each claim that it does not refer to yet. Then follows Plugin::complete_template().
 api::Result<Template> merged_template(const api::Json& runtime, const api::Json& train_job_spec,
                                       const ActivePlugins& plugins);
 

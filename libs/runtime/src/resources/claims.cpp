@@ -1,5 +1,7 @@
 #include "resources/claims.hpp"
 
+#include <set>
+
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
 
@@ -33,10 +35,15 @@ bool is_none(const Json& name) { return name.is_null() || name == ""; }
 
 void check_pod(const Json& pod_spec, const std::string& path, FieldErrors& errors) {
     const auto& claims = pod_spec["resourceClaims"].items();
-    for (std::size_t i = 0; i < claims.size(); ++i)
+    std::set<std::string_view> names;
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        if (!names.insert(claims[i]["name"].as_string()).second)
+            refuse(path + item(".resourceClaims", i), claims[i]["name"],
+                   "has the name of an earlier claim of the Pod", errors);
         if (is_none(claims[i]["resourceClaimName"]) == is_none(claims[i]["resourceClaimTemplateName"]))
             refuse(path + item(".resourceClaims", i), claims[i]["name"],
                    "must have exactly one of resourceClaimName and resourceClaimTemplateName", errors);
+    }
     api::NamedItems of_pod;
     for (const std::string_view list : {"initContainers", "containers"}) {
         const auto& containers = pod_spec[list].items();

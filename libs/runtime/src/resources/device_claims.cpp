@@ -287,6 +287,28 @@ private:
     std::string why_ = {};
 };
 
+// Returns what each of the Pods has of devices that they share.
+DeviceCount divided(DeviceCount shared, std::int64_t pods) {
+    if (!shared.any()) return shared;
+    const std::int64_t among = std::max<std::int64_t>(1, pods);
+    if (shared.count % among != 0 || shared.together % among != 0)
+        return {.known = false,
+                .why = "the " + std::to_string(shared.count + shared.together) +
+                       " devices of the gang's claims cannot be divided evenly among " +
+                       std::to_string(among) + " Pods"};
+    shared.count /= among;
+    shared.together /= among;
+    return shared;
+}
+
+DeviceCount sum(DeviceCount one, const DeviceCount& other) {
+    if (!one.known || !other.known) return {.known = false, .why = one.known ? other.why : one.why};
+    one.count += other.count;
+    one.together += other.together;
+    one.gpus = one.gpus || other.gpus;
+    return one;
+}
+
 }  // namespace
 
 void add_claim_needs(const CountedResources& counted, const std::string& ns, const DeviceTable& table,
@@ -316,8 +338,15 @@ DeviceCount count_devices(const CountedResources& counted, const std::string& ns
             .why = "its claims are for more than " + std::to_string(most_classes) + " classes of devices"};
     Counter counter(table, devices);
     for (const auto& [name, count] : devices_by_class(counted.resources)) counter.add_devices(name, count);
-    for (const Reference& reference : wanted.list) counter.add(reference);
-    DeviceCount claimed = std::move(counter).take();
+    const auto is_shared = [&](const Reference& reference) {
+        const auto& shared = counted.shared_claims;
+        return std::find(shared.begin(), shared.end(), reference.claim) != shared.end();
+    };
+    Counter of_group(table, devices);
+    for (const Reference& reference : wanted.list)
+        (is_shared(reference) ? of_group : counter).add(reference);
+    DeviceCount claimed =
+        sum(std::move(counter).take(), divided(std::move(of_group).take(), counted.sharing_pods));
     // A resource that looks like a device is unknown, unless there are others.
     if (claimed.known && !claimed.any() && !own.why.empty()) return own;
     return claimed;

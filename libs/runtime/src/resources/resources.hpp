@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/json.hpp"
 #include "runtime/build.hpp"
@@ -23,6 +24,9 @@ api::Result<api::Json> merged_resources(const api::Json& of_container, const api
 struct CountedResources {
     api::Json resources = {};
     const api::Json* pod_spec = nullptr;  ///< the container's Pod, in the template; nullptr if none counts
+    /// The Pod's claims, by name, that so many Pods share.
+    std::vector<std::string_view> shared_claims = {};
+    std::int64_t sharing_pods = 1;
 };
 
 /// Returns the node container's resources, merged with `resourcesPerNode`, of the first job that is called
@@ -50,8 +54,9 @@ void add_claim_needs(const CountedResources& counted, const std::string& ns, con
 /// Returns the devices of one Pod: those in its resources, or if there are none those behind its claims. What
 /// a device of a claim is follows from the first of these names that is in the table: its class, the class'
 /// extended resource, the class' driver. A request with "gpu" in its name is one of GPUs. If an object was
-/// not observed, the number is unknown, and so it is for claims of a Pod with a schedulingGroup, which may
-/// share them.
+/// not observed, the number is unknown, and so it is for claims of a Pod with a schedulingGroup of its
+/// template, which may share them. The devices of a shared claim are divided among its Pods: the number is
+/// unknown if that leaves a rest.
 DeviceCount count_devices(const CountedResources& counted, const std::string& ns, const DeviceTable& table,
                           const std::vector<api::Json>& observed);
 

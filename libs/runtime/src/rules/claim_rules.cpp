@@ -91,11 +91,17 @@ void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warni
 void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warnings) {
     const auto nodes = review.job.spec["trainer"]["numNodes"].as_int();
     const auto& jobs = review.merged_spec["replicatedJobs"].items();
+    const auto meant = review.plugins.shared_claims();
+    const auto is_meant = [&](const Json& claim) {
+        return std::find(meant.begin(), meant.end(), claim["name"].as_string()) != meant.end();
+    };
     for (const PodSet& pods : count_pods(review.merged_spec, review.plugins, nodes))
         if (pods.count > 1 || pods.replicas > 1)
             warn_of_claim(
                 jobs[pods.index],
-                [](const Json& claim) { return !claim["resourceClaimName"].as_string().empty(); },
+                [&](const Json& claim) {
+                    return !claim["resourceClaimName"].as_string().empty() && !is_meant(claim);
+                },
                 [&](const Json& claim) {
                     return "all Pods of job " + quoted(jobs[pods.index]["name"]) +
                            " share one ResourceClaim, " + quoted(claim["resourceClaimName"]);

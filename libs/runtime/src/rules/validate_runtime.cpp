@@ -7,8 +7,10 @@
 #include "api/run_policy.hpp"
 #include "api/text.hpp"
 #include "build/pod_sets.hpp"
+#include "build/steps.hpp"
 #include "build/template_rules.hpp"
 #include "build/trainer_errors.hpp"
+#include "resources/claims.hpp"
 #include "rules/runtime_rules.hpp"
 #include "rules/validation_context.hpp"
 #include "runtime/plugin.hpp"
@@ -145,6 +147,15 @@ void check_failure_policy(const Json& runtime, const ActivePlugins& plugins, con
         add(found, std::move(keyed.error), keyed.job, keyed.what);
 }
 
+// Those of the gang's policy are in the Pods, too, and are reported once, by its plugin.
+void check_claims(const Json& runtime, const ActivePlugins& plugins, const OnError& found) {
+    const auto merged = merged_template(runtime, Json(), plugins);
+    if (!merged) return;
+    FieldErrors errors = validate_claims(merged->spec);
+    name_rule(errors, 0, Rule::resource_claims);
+    for (const FieldError& error : errors) add(found, error, {}, error.detail);
+}
+
 // Calls `found` with each error of a runtime. Returns how many further errors there are, of which only the
 // number is known.
 std::size_t for_each_error(const Json& runtime, const Pipeline& pipeline, const OnError& found) {
@@ -158,6 +169,7 @@ std::size_t for_each_error(const Json& runtime, const Pipeline& pipeline, const 
     check_ttls(runtime, found);
     check_failure_policy(runtime, plugins, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
+    check_claims(runtime, plugins, found);
     FieldErrors errors = validate_template(runtime, plugins);
     for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, errors);
     name_rule(errors, 0, Rule::template_unbuildable);

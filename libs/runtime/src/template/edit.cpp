@@ -85,8 +85,10 @@ void upsert_volume(Json& pod_spec, Json volume) { upsert_by(pod_spec["volumes"],
 void upsert_all_claims(Json& pod_spec, const Json& claims) {
     if (claims.items().empty()) return;
     upsert_all(pod_spec["resourceClaims"].items(), claims, [](const Json& claim) {
-        return Json::object(
-            {{"name", claim["name"]}, {"resourceClaimTemplateName", claim["resourceClaimTemplateName"]}});
+        Json made = Json::object({{"name", claim["name"]}});
+        for (const std::string_view source : {"resourceClaimName", "resourceClaimTemplateName"})
+            if (!claim[source].empty()) made[source] = claim[source];
+        return made;
     });
 }
 

@@ -20,7 +20,7 @@ void upsert_all_env(api::Json& container, const api::Json& entries);
 void upsert_mount(api::Json& container, api::Json mount);
 /// Upserts by `name` into a Pod's spec.
 void upsert_volume(api::Json& pod_spec, api::Json volume);
-/// Upserts by `name` into a Pod's spec: the claims of `resourceClaimsPerNode`.
+/// Upserts by `name` into a Pod's spec: claims with their source, and nothing else of them.
 void upsert_all_claims(api::Json& pod_spec, const api::Json& claims);
 /// Appends the claims, by `name`, that the container does not use yet.
 void add_missing_claims(api::Json& container, const api::Json& claims);

@@ -145,7 +145,7 @@ api::Result<Json> built_objects(const BuildCase& c) {
     if (!built) return built.error();
     std::vector<Json> objects;
     if (!stored) objects.push_back(runtime::make_snapshot(c.job, *source));
-    for (auto& [object, when] : built->objects)
+    for (auto& [object, when, requirements] : built->objects)
         if (when != runtime::ApplyPolicy::with_job_set || !is_running(c))
             objects.push_back(std::move(object));
     return golden_objects(std::move(objects));

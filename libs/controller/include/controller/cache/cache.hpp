@@ -104,6 +104,7 @@ public:
         std::size_t runtime_hash = 0;
         bool expects_job_set = false;  ///< not ended, and has had a JobSet
         bool is_held = false;          ///< not ended, and suspended
+        bool is_due = false;           ///< not ended, and not suspended
         bool is_abridged = false;      ///< as in Cache::is_abridged()
         lifecycle::State state = lifecycle::State::pending;
         ProgressIndex progress = {};
@@ -142,6 +143,8 @@ public:
     /// The kinds of the pipeline, in its order. synced() does not wait for them: a cluster may lack such a
     /// kind.
     const std::vector<OwnedKind>& owned_kinds() { return owned_kinds_; }
+    /// Returns the kinds of which there is an object under this TrainJob's name that is made for a run.
+    std::vector<api::Resource> objects_of_run(const api::ObjectKey& train_job) const;
 
     /// A collection to watch, and the sink of its watch.
     struct Collection {
@@ -166,7 +169,7 @@ private:
     using RuntimeEntry = kube::Store<RuntimeIndex>::Entry;
     void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before, const RuntimeEntry* after);
     void enqueue_jobs_without_job_set(const std::string& partition);
-    void enqueue_suspended_without(std::size_t owned_kind, const std::string& partition);
+    void enqueue_those_without(std::size_t owned_kind, const std::string& partition);
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {

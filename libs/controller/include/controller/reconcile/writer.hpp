@@ -26,6 +26,8 @@ public:
 private:
     kube::Task<lifecycle::Outcome> carry_out(const lifecycle::Decision& decision);
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
+    kube::Task<lifecycle::Outcome> end_job_set(lifecycle::EndOfJobSet step);
+    kube::Task<lifecycle::Outcome> release(api::Resource kind);
     kube::Task<lifecycle::Outcome> expire();
     kube::Task<lifecycle::Outcome> retire();
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);

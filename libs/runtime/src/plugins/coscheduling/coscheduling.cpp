@@ -1,7 +1,4 @@
 // The scheduler plugin "Coscheduling" (sigs.k8s.io/scheduler-plugins): a label makes Pods a gang.
-#include <optional>
-
-#include "build/pod_sets.hpp"
 #include "plugins/gang/gang.hpp"
 #include "runtime/plugin.hpp"
 
@@ -22,17 +19,6 @@ constexpr Policy coscheduling_policy = {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("coscheduling")};
 
-// Returns the error of a TrainJob whose gang has no Pods: the schema of PodGroups requires a `minMember`
-// of 1. (That of Volcano does not.)
-std::optional<api::Error> empty_gang(const api::TrainJob& job, const Json& job_set_spec,
-                                     const std::vector<PodSet>& pod_sets) {
-    if (has_members(job_set_spec, pod_sets)) return std::nullopt;
-    const std::string rule = "the runtime's podGroupPolicy.coscheduling needs a PodGroup of at least one Pod";
-    if (job.spec["trainer"]["numNodes"] == Json(0))
-        return api::invalid("spec.trainer.numNodes", "must be at least 1: " + rule);
-    return api::invalid("spec.runtimeRef", rule + ", and the runtime's jobs have no replicas");
-}
-
 class Coscheduling final : public Plugin {
 public:
     std::string_view name() const override { return "coscheduling"; }
@@ -44,17 +30,7 @@ public:
 
     std::span<const api::RuleId> rules() const override { return admission_rules; }
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
-        if (review.merged_spec.is_null()) return;
-        const Json& nodes = review.job.spec["trainer"]["numNodes"];
-        const auto pod_sets = count_pods(review.merged_spec, review.plugins, nodes.as_int());
-        if (auto error = empty_gang(review.job, review.merged_spec, pod_sets)) {
-            Json value = error->field == "spec.runtimeRef" ? Json(review.job.runtime_ref.name) : nodes;
-            errors.push_back({api::FieldErrorType::invalid,
-                              std::move(error->field),
-                              std::move(value),
-                              std::move(error->message),
-                              {}});
-        }
+        refuse_empty_gang(coscheduling_policy.member, review, errors);
     }
 
     std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
@@ -73,7 +49,7 @@ public:
     }
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
-        if (auto error = empty_gang(info.job, info.spec, info.pod_sets)) return *std::move(error);
+        if (auto error = empty_gang(coscheduling_policy.member, info)) return *std::move(error);
         auto group = make_pod_group(inputs, info, pod_groups);
         if (!group) return group.error();
         (*group)["spec"]["scheduleTimeoutSeconds"] =

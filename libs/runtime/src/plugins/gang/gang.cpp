@@ -176,11 +176,54 @@ Gang gang_of(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
     return gang;
 }
 
-bool has_members(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
-    const Gang gang = gang_of(job_set_spec, pod_sets);
-    return std::any_of(gang.begin(), gang.end(), [](const GangJob& each) {
-        return each.is_member && each.pods->replicas > 0 && least_of(*each.pods) > 0;
-    });
+std::int64_t members_of(const Gang& gang) {
+    std::int64_t members = 0;
+    for (const GangJob& each : gang) {
+        std::int64_t pods = 0;
+        const bool fits = !__builtin_mul_overflow(each.pods->replicas, least_of(*each.pods), &pods) &&
+                          !__builtin_add_overflow(members, each.is_member ? pods : 0, &members);
+        if (!fits) return std::numeric_limits<std::int64_t>::max();
+    }
+    return members;
+}
+
+namespace {
+
+std::optional<api::Error> empty_gang(std::string_view policy, const api::TrainJob& job,
+                                     const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
+    if (members_of(gang_of(job_set_spec, pod_sets)) > 0) return std::nullopt;
+    const std::string rule =
+        "the runtime's podGroupPolicy." + std::string(policy) + " needs a PodGroup of at least one Pod";
+    if (job.spec["trainer"]["numNodes"] == Json(0))
+        return api::invalid("spec.trainer.numNodes", "must be at least 1: " + rule);
+    return api::invalid("spec.runtimeRef", rule + ", and the runtime's jobs have no replicas");
+}
+
+}  // namespace
+
+std::optional<api::Error> empty_gang(std::string_view policy, const Info& info) {
+    return empty_gang(policy, info.job, info.spec, info.pod_sets);
+}
+
+void refuse_empty_gang(std::string_view policy, const ValidationInputs& review, api::FieldErrors& errors) {
+    if (review.merged_spec.is_null()) return;
+    const Json& nodes = review.job.spec["trainer"]["numNodes"];
+    const auto pod_sets = count_pods(review.merged_spec, review.plugins, nodes.as_int());
+    auto error = empty_gang(policy, review.job, review.merged_spec, pod_sets);
+    if (!error) return;
+    Json value = error->field == "spec.runtimeRef" ? Json(review.job.runtime_ref.name) : nodes;
+    errors.push_back({api::FieldErrorType::invalid,
+                      std::move(error->field),
+                      std::move(value),
+                      std::move(error->message),
+                      {}});
+}
+
+std::string wrong_scheduler(std::string_view policy, std::string_view scheduler, const Json& pod_spec) {
+    const std::string_view name = pod_spec["schedulerName"].as_string();
+    if (name.empty() || name == scheduler) return {};
+    return "\"" + std::string(name) + "\" must be \"" + std::string(scheduler) +
+           "\" or unset under podGroupPolicy." + std::string(policy);
 }
 
 namespace {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,7 @@ struct GangRoom {
 
 /// Adds the needs of gang_room(): LimitRanges and RuntimeClasses.
 void add_request_needs(const NeedsContext& context, Needs& needs);
-/// Adds the needs of the PodGroup of the TrainJob's name, and of its `minResources`.
+/// Adds the needs of the PodGroup of the TrainJob's name, written with the JobSet, and of its `minResources`.
 void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs);
 
 /// Returns the jobs whose Pods start at the same time as those of job `first`, in order: members all. Takes
@@ -42,8 +43,18 @@ Gang started_with(const Info& info, std::size_t first);
 /// else with the one that trains, and those that follow them.
 Gang gang_of(const api::Json& job_set_spec, const std::vector<PodSet>& pod_sets);
 
-/// Returns whether a scheduler can wait for any Pod of the gang: one of its members has Pods.
-bool has_members(const api::Json& job_set_spec, const std::vector<PodSet>& pod_sets);
+/// Returns the number of the members' Pods that the scheduler waits for; of an elastic job the least that it
+/// needs. The largest number instead of an overflow.
+std::int64_t members_of(const Gang& gang);
+
+/// Returns the error of a TrainJob whose gang has no Pods, for a scheduler that needs one. `policy` is the
+/// member of podGroupPolicy.
+std::optional<api::Error> empty_gang(std::string_view policy, const Info& info);
+/// Adds the same error at admission.
+void refuse_empty_gang(std::string_view policy, const ValidationInputs& review, api::FieldErrors& errors);
+
+/// Returns why Pods with another `schedulerName` cannot be part of the gang; empty if they can.
+std::string wrong_scheduler(std::string_view policy, std::string_view scheduler, const api::Json& pod_spec);
 
 /// Returns how many Pods of each of these jobs need room at the same time, and what the scheduler reserves
 /// for one of them. Fails if a quantity cannot be read, or if all together are more Pods than an int32 can

@@ -38,10 +38,7 @@ constexpr const char* queue_rule =
 
 // Returns why Pods of a job cannot be part of an application; empty if they can.
 std::string wrong_scheduler(const Json& pod_spec) {
-    const std::string_view name = pod_spec["schedulerName"].as_string();
-    if (name.empty() || name == scheduler) return {};
-    return "\"" + std::string(name) + "\" must be \"" + std::string(scheduler) +
-           "\" or unset under podGroupPolicy.yunikorn";
+    return runtime::wrong_scheduler("yunikorn", scheduler, pod_spec);
 }
 
 // Returns the seconds of the last resume in base 16; empty before the first one.
@@ -177,8 +174,10 @@ public:
         add_gang_condition(context, conditions);
     }
 
-    std::string related_pods(const std::vector<Json>& pods) const override {
-        return selector_of_placeholders(pods);
+    std::optional<RelatedObjects> related_objects(const std::vector<Json>& pods) const override {
+        std::string selector = selector_of_placeholders(pods);
+        if (selector.empty()) return std::nullopt;
+        return RelatedObjects{.resource = api::resources::pods, .labels = std::move(selector)};
     }
     void add_scheduling_problems(std::vector<Json>& pods, const std::vector<Json>& related) const override {
         add_missing_room(pods, related);
