@@ -114,6 +114,29 @@ def test_rbac_refuses_a_service_account_without_roles(plane):
     assert 'User "system:serviceaccount:default:default" cannot list resource "pods"' in str(refused.value)
 
 
+def test_the_scheduler_places_a_gang_once_all_its_pods_are_there(rest):
+    groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+    rest.request("POST", groups, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "gang"},
+                                  "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
+    for name in ("gang-0", "gang-1"):
+        assert not [pod for pod in rest.list("pods") if pod["metadata"]["name"].startswith("gang-") and pod["spec"].get("nodeName")]
+        rest.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"signalbox.test/run-seconds": "never"}},
+                     "spec": {"schedulingGroup": {"podGroupName": "gang"}, "restartPolicy": "Never",
+                              "containers": [{"name": "c", "image": "registry.example.com/c:1"}]}})
+    wait_for("both to have nodes", lambda: all(rest.get("pods", name)["spec"].get("nodeName") for name in ("gang-0", "gang-1")))
+    group = rest.request("GET", f"{groups}/gang")
+    assert {each["type"]: each["status"] for each in group["status"]["conditions"]}["PodGroupInitiallyScheduled"] == "True"
+
+
+def test_gangs_of_the_scheduler_can_be_switched_off_and_on(lean):
+    def served():
+        return lean.api.request("GET", "/apis/scheduling.k8s.io/v1beta1")[0] == 200
+    assert served()
+    for on in (False, True):
+        lean.switch_pod_groups(on)
+        assert served() == on
+
+
 def test_server_and_kubectl_say_which_release_they_are(plane):
     version = json.loads(plane.kubectl("version", "-o", "json"))
     assert version["serverVersion"]["gitVersion"] == version["clientVersion"]["gitVersion"]

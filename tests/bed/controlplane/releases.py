@@ -53,6 +53,12 @@ def build_kueue():
     return binaries.build_of(module, KUEUE, KUEUE_ASSETS, f"Kueue {version}", "about five minutes on two cores")
 
 
+def minor_of_kubernetes():
+    """Returns the 37 of v1.37.2."""
+    version = _wanted("SIGNALBOX_KUBERNETES") or re.search(r"k8s\.io/kubernetes (v\S+)", (binaries.MODULE / "go.mod").read_text())[1]
+    return int(version.split(".")[1])
+
+
 def _wanted(variable):
     version = os.environ.get(variable, "")
     if version and not _VERSION.fullmatch(version):
