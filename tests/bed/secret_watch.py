@@ -44,6 +44,8 @@ def held_by(directory):
         event = json.loads(line)
         for part in {"requestObject", "responseObject"} & event.keys():
             obj = event[part] or {}
+            if obj.get("kind") == "Status":  # a request that was denied
+                continue
             for secret in obj.get("items") or [obj]:
                 if event["objectRef"].get("subresource") == "token":
                     yield from forms((secret.get("status") or {}).get("token") or "", "a token")

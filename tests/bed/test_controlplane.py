@@ -20,14 +20,8 @@ from controlplane import processes
 from controlplane import releases
 from controlplane.ports import free_ports
 from controlplane.processes import start_time
+from node import programs
 from rest import ApiError, Rest, wait_for
-
-# Modules whose versions may differ between the control plane, Kueue and Helm, and why.
-APART = {
-    "github.com/google/cel-go": "the API server evaluates expressions with the version of its release; Kueue requires a later one",
-    "github.com/antlr4-go/antlr/v4": "it parses those expressions",
-}
-
 
 @pytest.fixture(scope="module")
 def plane(request):
@@ -118,6 +112,29 @@ def test_rbac_refuses_a_service_account_without_roles(plane):
         Rest(account).list("pods")
     assert refused.value.code == 403
     assert 'User "system:serviceaccount:default:default" cannot list resource "pods"' in str(refused.value)
+
+
+def test_the_scheduler_places_a_gang_once_all_its_pods_are_there(rest):
+    groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+    rest.request("POST", groups, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "gang"},
+                                  "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
+    for name in ("gang-0", "gang-1"):
+        assert not [pod for pod in rest.list("pods") if pod["metadata"]["name"].startswith("gang-") and pod["spec"].get("nodeName")]
+        rest.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"signalbox.test/run-seconds": "never"}},
+                     "spec": {"schedulingGroup": {"podGroupName": "gang"}, "restartPolicy": "Never",
+                              "containers": [{"name": "c", "image": "registry.example.com/c:1"}]}})
+    wait_for("both to have nodes", lambda: all(rest.get("pods", name)["spec"].get("nodeName") for name in ("gang-0", "gang-1")))
+    group = rest.request("GET", f"{groups}/gang")
+    assert {each["type"]: each["status"] for each in group["status"]["conditions"]}["PodGroupInitiallyScheduled"] == "True"
+
+
+def test_gangs_of_the_scheduler_can_be_switched_off_and_on(lean):
+    def served():
+        return lean.api.request("GET", "/apis/scheduling.k8s.io/v1beta1")[0] == 200
+    assert served()
+    for on in (False, True):
+        lean.switch_pod_groups(on)
+        assert served() == on
 
 
 def test_server_and_kubectl_say_which_release_they_are(plane):
@@ -236,14 +253,24 @@ def test_a_release_is_a_whole_version(monkeypatch):
         releases.build()
 
 
-def test_the_control_plane_kueue_and_helm_require_the_same_versions():
-    """Go compiles a package once for all three if its module, and the modules of all that it imports, have the same versions. A replaced
+# Modules whose versions may differ between JobSet, Kueue and Helm, and why.
+APART = {
+    "github.com/google/cel-go": "Kueue requires a later one than the Kubernetes modules",
+    "github.com/antlr4-go/antlr/v4": "it parses expressions for cel-go",
+}
+
+
+@pytest.mark.parametrize("modules, apart", [
+    pytest.param((binaries.MODULE, programs.MODULE), {}, id="the control plane and a node"),
+    pytest.param((binaries.JOBSET_MODULE, binaries.KUEUE_MODULE, binaries.HELM_MODULE), APART, id="JobSet, Kueue and Helm")])
+def test_programs_that_share_much_require_the_same_versions(modules, apart):
+    """Go compiles a package once for them if its module, and the modules of all that it imports, have the same versions. A replaced
     module is not compiled once, even if its versions agree."""
     versions = collections.defaultdict(dict)
-    for module in (binaries.MODULE, binaries.KUEUE_MODULE, binaries.HELM_MODULE):
+    for module in modules:
         requirements = json.loads(binaries.go("mod", "edit", "-json", module=module))
         assert not requirements.get("Replace"), module
         for required in requirements["Require"]:
             versions[required["Path"]][str(module.relative_to(HERE) / "go.mod")] = required["Version"]
     different = {path: files for path, files in versions.items() if len(set(files.values())) > 1}
-    assert different.keys() == APART.keys(), different
+    assert different.keys() == apart.keys(), different

@@ -140,8 +140,8 @@ def unfounded():
 # A version that a document states, and the file that defines it.
 VERSIONS = [
     ("docs/install.md", r"The tests run on ([\d.]+),", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
-    ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
-    *((document, r"jobset/releases/download/v([\d.]+)/", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)")
+    ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/bed/jobset/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
+    *((document, r"jobset/releases/download/v([\d.]+)/", "tests/bed/jobset/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)")
       for document in ("README.md", "docs/install.md", "docs/first-minutes-platform.md")),
     ("docs/install.md", r"The tests run with Helm ([\d.]+\d)", "tests/bed/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
     ("docs/install.md", r"scripts/images --version ([\d.]+)", "CMakeLists.txt", r"(?m)^project\(signalbox VERSION (\S+)"),
@@ -151,7 +151,7 @@ VERSIONS = [
     ("docs/python-sdk.md", r"`kubeflow` ([\d.]+\d)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
     ("docs/tested.md", r"\| Kubernetes \| ([\d.]+)", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
     ("docs/tested.md", r"\| kubectl \| ([\d.]+)", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
-    ("docs/tested.md", r"\| JobSet \| ([\d.]+)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
+    ("docs/tested.md", r"\| JobSet \| ([\d.]+)", "tests/bed/jobset/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
     ("docs/tested.md", r"\| Kueue \| ([\d.]+)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),
     ("docs/tested.md", r"scheduler-plugins \| (\S+)", "tests/bed/coscheduling/go.mod", r"sigs\.k8s\.io/scheduler-plugins v(\S+)"),
     ("docs/gang-scheduling.md", r"scheduler-plugins (\S+) as a second", "tests/bed/coscheduling/go.mod", r"sigs\.k8s\.io/scheduler-plugins v(\S+)"),

@@ -18,8 +18,9 @@ import tempfile
 import time
 
 MODULE = pathlib.Path(__file__).resolve().parents[1]  # the folder of go.mod
-# Each has a go.mod of its own: a change of it does not build the control plane again. Helm's and Kueue's require the same versions as the
-# control plane's, so that Go compiles a package that they share once.
+# Each has a go.mod of its own: a change of it does not build the control plane again, and each has modules of Kubernetes that its release
+# works with. Those of JobSet, Kueue and Helm require the same versions, so that Go compiles a package that they share once.
+JOBSET_MODULE = MODULE / "jobset"
 HELM_MODULE = MODULE / "helm"
 KUEUE_MODULE = MODULE / "kueue"
 OTHERS_MODULE = MODULE / "others"
@@ -31,17 +32,15 @@ ROUND_TRIP_MODULE = MODULE / "roundtrip"
 PROGRAMS = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kwok": "sigs.k8s.io/kwok/cmd/kwok",
-    "jobset": "sigs.k8s.io/jobset",
     "kubectl": "k8s.io/kubernetes/cmd/kubectl",
     "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
 }
 # Files of modules that are installed unchanged: name here, module, path in it.
-ASSETS = {
-    "jobset-config": ("sigs.k8s.io/jobset", "config/components"),
-    "kwok-stages": ("sigs.k8s.io/kwok", "kustomize/stage"),
-}
+ASSETS = {"kwok-stages": ("sigs.k8s.io/kwok", "kustomize/stage")}
+JOBSET = {"jobset": "sigs.k8s.io/jobset"}
+JOBSET_ASSETS = {"jobset-config": ("sigs.k8s.io/jobset", "config/components")}
 KUEUE = {"kueue": "sigs.k8s.io/kueue/cmd/kueue"}
 KUEUE_ASSETS = {"kueue-config": ("sigs.k8s.io/kueue", "config")}
 COSCHEDULING = {
@@ -75,14 +74,19 @@ def build():
     return build_of(MODULE, PROGRAMS, ASSETS, "the control plane's programs", "about six minutes on two cores")
 
 
+def build_jobset():
+    """Returns the directory with JobSet's controller and its manifests. Builds it if it is missing."""
+    return build_of(JOBSET_MODULE, JOBSET, JOBSET_ASSETS, "JobSet", "about two minutes on two cores")
+
+
 def build_helm():
     """Returns the path of helm. Builds it if it is missing."""
-    return build_of(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "a minute after the control plane") / "helm"
+    return build_of(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "a minute after JobSet") / "helm"
 
 
 def build_kueue():
     """Returns the directory with Kueue's manager and its manifests. Builds it if it is missing."""
-    return build_of(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about two minutes after the control plane")
+    return build_of(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about two minutes after JobSet")
 
 
 def build_coscheduling():
@@ -104,10 +108,10 @@ def build_trainer():
 
 
 def build_struct_tags():
-    """Returns the path of tests/bed/structtags. Builds it, from modules of the control plane, if it is missing."""
-    source = MODULE / "structtags" / "main.go"
+    """Returns the path of tests/bed/jobset/structtags. Builds it if it is missing."""
+    source = JOBSET_MODULE / "structtags" / "main.go"
     name = f"structtags-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
-    return build_of(MODULE, {name: "./structtags"}, {}, "the reader of struct tags", "a few seconds") / name
+    return build_of(JOBSET_MODULE, {name: "./structtags"}, {}, "the reader of struct tags", "a few seconds") / name
 
 
 def build_round_trip():

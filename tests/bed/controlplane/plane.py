@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.request
 
-from . import controllers, nodes as fake_nodes, server
+from . import controllers, gates, nodes as fake_nodes, server
 from .api import Api
 from .releases import build
 from .certificates import Authority
@@ -34,14 +34,16 @@ class ControlPlane:
     jobset: whether the JobSet controller runs. outlive: continue after this process has ended; the directory's pids.json has the
     processes for stop_by_id. Without it, everything ends together with the thread that called start(). directory: for its state; by default a new temporary one, which stop() removes unless keep_logs is set.
     api_server_options: more of them. issues_as_itself: tokens of service accounts name the API server's address as their issuer, so that
-    other programs can look up its keys there.
+    other programs can look up its keys there. pod_groups: gangs of Kubernetes' own scheduler and their claims are on, if the release has
+    them (gates.py).
     """
 
     # Called for every control plane of this process: starting(plane) before any of its programs runs, and ended(plane) after the
     # last one has ended, while its directory still exists.
     observers = []
 
-    def __init__(self, nodes=4, lean=False, jobset=True, outlive=False, directory=None, api_server_options=(), issues_as_itself=False):
+    def __init__(self, nodes=4, lean=False, jobset=True, outlive=False, directory=None, api_server_options=(), issues_as_itself=False,
+                 pod_groups=True):
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="signalbox-cluster-"))
         self.keep_logs = directory is not None
         self.kubeconfig = self.directory / "admin.kubeconfig"
@@ -51,6 +53,7 @@ class ControlPlane:
         self.nodes = 0 if lean else nodes
         self.api_server_options = api_server_options
         self.issues_as_itself = issues_as_itself
+        self.pod_groups = pod_groups and gates.available()
         self.seconds_to_start = None
         self._lean = lean
         self._jobset = jobset
@@ -158,6 +161,20 @@ class ControlPlane:
         self._note_pids()
         self._wait_for_api_server()
 
+    def switch_pod_groups(self, on):
+        """Starts Kubernetes' own programs again with or without the gangs of its scheduler, as an administrator does who sets their gates.
+        Returns when the API server is ready."""
+        self.pod_groups = on
+        for process in self._processes:
+            arguments = gates.switched(process.name, process.arguments, on)
+            if arguments != process.arguments:
+                stop([process])
+                process.arguments = arguments
+                process.start()
+                self._note_pids()
+                if process.name == "kube-apiserver":
+                    self._wait_for_api_server()
+
     @contextlib.contextmanager
     def paused(self, name):
         """Suspends one of the programs inside the context."""
@@ -186,6 +203,7 @@ class ControlPlane:
     # For the modules of this package. Each starts one part.
 
     def launch(self, name, *arguments, environment=None):
+        arguments = gates.switched(name, [str(word) for word in arguments], self.pod_groups)
         self.adopt(Process(name, [self.programs / name, *arguments], self.directory / f"{name}.log", environment, self.outlive))
 
     def adopt(self, process):

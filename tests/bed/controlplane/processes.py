@@ -22,13 +22,13 @@ class Process:
         self.log = pathlib.Path(log)
         if not append:
             self.log.write_bytes(b"")
-        self._arguments = [str(a) for a in arguments]
+        self.arguments = [str(a) for a in arguments]
         self._environment = {**os.environ, **(environment or {})}
         self._outlive = outlive
         self.start()
 
     def start(self):
-        """Starts the program. A later call starts it again with the same arguments, and continues its log."""
+        """Starts the program. A later call starts it again with its `arguments`, and continues its log."""
         parent = os.getpid()
         with open(self.log, "ab") as file:
             # A signal that comes meanwhile and raises something would leave a process of which nobody knows.
@@ -36,7 +36,7 @@ class Process:
             try:
                 # In a session of its own: Ctrl-C reaches only this process, which ends the programs in their order.
                 self._popen = subprocess.Popen(
-                    self._arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+                    self.arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
                     preexec_fn=lambda: _prepare(None if self._outlive else parent, before), env=self._environment)
             except BaseException:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,6 +1,6 @@
 """The control plane's programs, with other releases of Kubernetes, JobSet and Kueue where the environment names them:
 
-  SIGNALBOX_KUBERNETES=v1.33.13    the API server, the controller manager and the scheduler
+  SIGNALBOX_KUBERNETES=v1.36.3     the API server, the controller manager and the scheduler
   SIGNALBOX_JOBSET=v0.11.1         JobSet's controller, with its CRD, role and webhooks
   SIGNALBOX_KUEUE=v0.17.0          Kueue's manager, with its manifests
 
@@ -17,26 +17,31 @@ import shutil
 import subprocess
 
 from . import binaries
-from .binaries import ASSETS, KUEUE, KUEUE_ASSETS, PROGRAMS, cache_directory, go
+from .binaries import JOBSET, JOBSET_ASSETS, KUEUE, KUEUE_ASSETS, PROGRAMS, cache_directory, go
 
 KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _VERSION = re.compile(r"v\d+\.\d+\.\d+(-[0-9a-z.]+)?")
 
 
 def build():
-    """Returns a directory with the control plane's programs. Builds missing ones."""
+    """Returns a directory with the control plane's programs and JobSet's. Builds missing ones."""
     programs = binaries.build()
     others = {}
     if version := _wanted("SIGNALBOX_KUBERNETES"):
         module = _module("k8s.io/kubernetes", version, [PROGRAMS[name] for name in KUBERNETES], _staging(version))
         built = binaries.build_of(module, {name: PROGRAMS[name] for name in KUBERNETES}, {}, f"Kubernetes {version}", "about ten minutes on two cores")
         others |= {name: built / name for name in KUBERNETES}
-    if version := _wanted("SIGNALBOX_JOBSET"):
-        module = _module("sigs.k8s.io/jobset", version, [PROGRAMS["jobset"]])
-        built = binaries.build_of(module, {"jobset": PROGRAMS["jobset"]}, {"jobset-config": ASSETS["jobset-config"]},
-                                  f"JobSet {version}", "about two minutes on two cores")
-        others |= {name: built / name for name in ("jobset", "jobset-config")}
-    return _beside(programs, others) if others else programs
+    jobset = _build_jobset()
+    others |= {name: jobset / name for name in (*JOBSET, *JOBSET_ASSETS)}
+    return _beside(programs, others)
+
+
+def _build_jobset():
+    version = _wanted("SIGNALBOX_JOBSET")
+    if not version:
+        return binaries.build_jobset()
+    module = _module("sigs.k8s.io/jobset", version, list(JOBSET.values()))
+    return binaries.build_of(module, JOBSET, JOBSET_ASSETS, f"JobSet {version}", "about two minutes on two cores")
 
 
 def build_kueue():
@@ -46,6 +51,12 @@ def build_kueue():
         return binaries.build_kueue()
     module = _module("sigs.k8s.io/kueue", version, list(KUEUE.values()))
     return binaries.build_of(module, KUEUE, KUEUE_ASSETS, f"Kueue {version}", "about five minutes on two cores")
+
+
+def minor_of_kubernetes():
+    """Returns the 37 of v1.37.2."""
+    version = _wanted("SIGNALBOX_KUBERNETES") or re.search(r"k8s\.io/kubernetes (v\S+)", (binaries.MODULE / "go.mod").read_text())[1]
+    return int(version.split(".")[1])
 
 
 def _wanted(variable):
@@ -85,7 +96,7 @@ def _staging(version):
 
 
 def _beside(programs, others):
-    """Returns a folder with links to the usual programs, and to these in their place."""
+    """Returns a folder with links to the programs, and to these beside them or in their place."""
     key = hashlib.sha256(json.dumps([str(programs), sorted(map(str, others.values()))]).encode()).hexdigest()[:16]
     folder = cache_directory() / "cluster" / f"with-{key}"
     if not (folder / "complete").exists():

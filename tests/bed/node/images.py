@@ -23,7 +23,7 @@ import tarfile
 import time
 
 from controlplane import build
-from controlplane.binaries import cache_directory, go
+from controlplane.binaries import JOBSET_MODULE, cache_directory, go
 
 from .containerd import PAUSE
 
@@ -66,7 +66,7 @@ def archives():
 
 
 def version_of_jobset():
-    return os.environ.get("SIGNALBOX_JOBSET") or go("list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/jobset").strip()
+    return os.environ.get("SIGNALBOX_JOBSET") or go("list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/jobset", module=JOBSET_MODULE).strip()
 
 
 def _kept(name, reference, inputs, write):

@@ -4,14 +4,14 @@ import json
 import os
 import pathlib
 
-from controlplane.binaries import go
+from controlplane.binaries import JOBSET_MODULE, go
 
 from .images import JOBSET, version_of_jobset
 
 
 def write_manifests(directory):
     """Writes a kustomization of what `releases/download/VERSION/manifests.yaml` has. Returns its folder."""
-    module = json.loads(go("mod", "download", "-json", f"sigs.k8s.io/jobset@{version_of_jobset()}"))["Dir"]
+    module = json.loads(go("mod", "download", "-json", f"sigs.k8s.io/jobset@{version_of_jobset()}", module=JOBSET_MODULE))["Dir"]
     folder = pathlib.Path(directory) / "jobset"
     folder.mkdir()
     (folder / "kustomization.yaml").write_text(json.dumps({

@@ -31,7 +31,7 @@ def merge_lines(*arguments, lines=()):
 
 @functools.cache
 def struct_tags():
-    """Returns the struct tags of JobSet's and Kubernetes' Go types, as tests/bed/structtags prints them."""
+    """Returns the struct tags of JobSet's and Kubernetes' Go types, as tests/bed/jobset/structtags prints them."""
     return json.loads(subprocess.run([build_struct_tags()], check=True, text=True, capture_output=True).stdout)
 
 

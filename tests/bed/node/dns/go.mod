@@ -1,5 +1,5 @@
-// The test bed's name server, with the versions of the control plane's go.mod where CoreDNS allows them, so that Go compiles a package
-// that they share once.
+// The test bed's name server, with the versions of JobSet's go.mod where CoreDNS allows them, so that Go compiles a package that they
+// share once.
 module signalbox.test/dns
 
 go 1.26.0

@@ -7,6 +7,7 @@ import yaml
 
 from accounts import BY_POLICY, METADATA, PATH, create, is_allowed, merge_patch, obj
 from controlplane import ControlPlane
+from controlplane.releases import minor_of_kubernetes
 from gangs import install_pod_groups
 from paths import ROOT
 from rest import ApiError, Rest, wait_for
@@ -29,8 +30,9 @@ def plane(token_file):
     plugin = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "WebhookAdmissionConfiguration", "kubeConfigFile": str(kubeconfig)}
     admission.write_text(json.dumps({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [
         {"name": name, "configuration": plugin} for name in ("ValidatingAdmissionWebhook", "MutatingAdmissionWebhook")]}))
+    alpha = ["--feature-gates=APIServerWebhookAuthenticationToken=true"] if minor_of_kubernetes() >= 37 else []
     with ControlPlane(lean=True, api_server_options=["--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-                                                     "--admission-control-config-file", admission]) as lean:
+                                                     "--admission-control-config-file", admission, *alpha]) as lean:
         add_job_set(lean)
         install_pod_groups(Rest(lean.kubeconfig))
         yield lean

@@ -6,6 +6,7 @@ import urllib.request
 
 import pytest
 
+from controlplane.releases import minor_of_kubernetes
 from deployment import NAMESPACE
 from jobs import runtime, train_job
 from rest import ApiError, wait_for
@@ -33,9 +34,9 @@ def permission(place):
     place[0].kubectl("apply", "--server-side", "-f", PERMISSION)
 
 
-def token(rest, account, *audiences):
+def token(rest, account, *audiences, **also):
     request = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": {"name": account},
-               "spec": {"audiences": list(audiences), "expirationSeconds": 3600}}
+               "spec": {"audiences": list(audiences), "expirationSeconds": 3600, **also}}
     return rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token", request)["status"]["token"]
 
 
@@ -49,6 +50,14 @@ def call(signalbox, bearer):
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
+
+
+def answer(function):
+    """Returns its result, or None if the API server denies the request."""
+    try:
+        return function()
+    except ApiError:
+        return None
 
 
 def created(rest, obj):
@@ -89,6 +98,33 @@ def test_tokens_for_others_or_of_others_are_refused(place, permission):
     good = token(rest, CALLER, AUDIENCE)
     for bearer in (None, "made-up", good[:-8] + "AAAAAAAA", good.rpartition(".")[0] + "."):
         assert call(signalbox, bearer) == (401, "a valid bearer token is needed\n")
+
+
+@pytest.mark.skipif(minor_of_kubernetes() < 37, reason="the feature gate APIServerWebhookAuthenticationToken came with Kubernetes 1.37")
+def test_tokens_that_are_bound_to_a_webhook_configuration_count_for_their_audience(place, permission):
+    _, signalbox, rest = place
+    name = "validator.trainer.kubeflow.org"
+    configuration = rest.request("GET", f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}")
+    url = next(hook["clientConfig"]["url"] for hook in configuration["webhooks"] if hook["clientConfig"]["url"].endswith(PATH))
+    roles = "/apis/rbac.authorization.k8s.io/v1"
+    rest.request("POST", f"{roles}/clusterroles", {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "attest"}, "rules": [
+            {"apiGroups": ["authentication.k8s.io"], "resources": ["admissionReviewAPIGroups"], "verbs": ["attest"],
+             "resourceNames": ["*", "trainer.kubeflow.org"]}]})
+    rest.request("POST", f"{roles}/clusterrolebindings", {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "attest"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "attest"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": CALLER}]})
+
+    def bound(group, audience):
+        return token(rest, CALLER, audience, attestations={"admissionReviewAPIGroups": [group]}, boundObjectRef={
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "name": name})
+    every_group = wait_for("the right to attest", lambda: answer(lambda: bound("*", AUDIENCE)))
+    wait_for("the permission to be in force", lambda: call(signalbox, every_group)[0] == 400)
+    # One for a group of its own has the address of one of its webhooks as audience.
+    with pytest.raises(ApiError, match="token request denied"):
+        bound("trainer.kubeflow.org", AUDIENCE)
+    assert call(signalbox, bound("trainer.kubeflow.org", url))[0] == 401
 
 
 def test_a_token_of_an_account_that_is_deleted_ends_soon(place, permission):
