@@ -4,8 +4,8 @@ API = "/apis/resource.k8s.io/v1"
 DRIVER = "devices.example.com"
 
 
-def install(admin, *models):
-    """Installs four devices of each model on the first node, and a class of devices for each. Returns their ResourceSlice."""
+def install(admin, *models, number=4):
+    """Installs so many devices of each model on the first node, and a class of devices for each. Returns their ResourceSlice."""
     node = admin.list("nodes")[0]["metadata"]["name"]
     for model in models:
         rule = f'device.driver == "{DRIVER}" && device.attributes["{DRIVER}"].model == "{model}"'
@@ -15,8 +15,8 @@ def install(admin, *models):
     return admin.request("POST", f"{API}/resourceslices", {
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "-".join(models)},
         "spec": {"driver": DRIVER, "nodeName": node, "pool": {"name": "-".join(models), "generation": 1, "resourceSliceCount": 1},
-                 "devices": [{"name": f"{model}-{number}", "attributes": {"model": {"string": model}}}
-                             for model in models for number in range(4)]}})
+                 "devices": [{"name": f"{model}-{index}", "attributes": {"model": {"string": model}}}
+                             for model in models for index in range(number)]}})
 
 
 def create_template(rest, model):

@@ -66,9 +66,12 @@ class Room:
         """Deletes the namespace. Its objects go in the background."""
         self._admin.delete("namespaces", self.name)
 
-    def runtime(self, name="gang", places=1, timeout=60, **spec):
-        """Returns a runtime whose nodes are a gang."""
-        made = runtime(name, "TrainingRuntime", podGroupPolicy=self._policy(timeout), **spec)
+    def runtime(self, name="gang", places=1, timeout=60, of_gang=None, **spec):
+        """Returns a runtime whose nodes are a gang. of_gang: further settings of its policy."""
+        policy = self._policy(timeout)
+        for settings in policy.values():
+            settings |= of_gang or {}
+        made = runtime(name, "TrainingRuntime", podGroupPolicy=policy, **spec)
         self.furnish(template_of(made), places)
         return made
 

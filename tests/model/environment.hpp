@@ -76,4 +76,25 @@ private:
     std::map<api::ObjectKey, api::Json> seen_;  // JobSets, as its watch shows them
 };
 
+/// Kubernetes' own scheduler and the controller that protects its PodGroups: a group says that its Pods have
+/// been placed once there are any, for good, and is deleted once they have ended.
+class PodGroupController {
+public:
+    PodGroupController(ApiModel& api, VirtualTime& time, Lag lag)
+        : api_(api), time_(time), lag_(std::move(lag)) {}
+
+    /// The admission of a new object.
+    static void protect(const Kind& kind, api::Json& created);
+    void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+                 const api::Json& after);
+
+private:
+    void follow(const api::ObjectKey& key);
+    bool has_pods(const api::ObjectKey& key) const;
+
+    ApiModel& api_;
+    VirtualTime& time_;
+    Lag lag_;
+};
+
 }  // namespace model

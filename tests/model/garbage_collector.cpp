@@ -16,6 +16,7 @@ constexpr std::string_view collected[] = {"trainjobs.trainer.kubeflow.org",
                                           "secrets",
                                           "podgroups.scheduling.x-k8s.io",
                                           "podgroups.scheduling.volcano.sh",
+                                          "podgroups.scheduling.k8s.io",
                                           "persistentvolumeclaims",
                                           "services"};
 

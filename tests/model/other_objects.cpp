@@ -42,6 +42,9 @@ Tweak gang(const char* policy) {
 }
 const char* const coscheduling = R"({"coscheduling":{"scheduleTimeoutSeconds":60}})";
 const char* const volcano = R"({"volcano":{}})";
+const char* const native = R"({"kubernetes":{}})";
+const char* const gang_running = "+PodsReady +JobsCreationSucceeded; running; snapshot; 1 active";
+const char* const gang_resumed = "-Resumed +PodsReady +JobsCreationSucceeded; running; snapshot; 1 active";
 
 // Its container uses the claim.
 Tweak claiming() {
@@ -136,6 +139,20 @@ Check has_gang(const char* resource) {
     };
 }
 
+// Kubernetes' own scheduler places the Pods of a run by a PodGroup, which goes with them.
+Check has_gang_while_it_runs() {
+    return [](const World& world) -> std::string {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        const Stored* job_set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const Stored* group = world.api.find("podgroups.scheduling.k8s.io", the_job);
+        const bool runs = job && job_set && !job_set->object["spec"]["suspend"].bool_or(false) &&
+                          !api::terminal_condition(api::parse_train_job(job->object));
+        if (!runs) return group ? "it has a PodGroup, which keeps its devices" : "";
+        if (!group || !is_ours(world, group->object)) return "it has no PodGroup of its own";
+        return api::parse_meta(group->object).deletion ? "its PodGroup goes" : "";
+    };
+}
+
 }  // namespace
 
 std::vector<Scenario> other_objects() {
@@ -216,6 +233,48 @@ std::vector<Scenario> other_objects() {
          {"JobsCreationFailed", "AllJobsCompleted", "JobsCreationSucceeded"},
          600s,
          has_gang("podgroups.scheduling.volcano.sh")},
+        {"a gang of Kubernetes' own scheduler is suspended and resumed",
+         {{1s, make_runtime(gang(native))},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, change_job(R"({"spec":{"suspend":true}})")},
+          {60s, once_suspended(change_job(resume))}},
+         {gang_resumed, gang_running},
+         {"JobsCreationSucceeded", "Resumed", "Suspended"},
+         600s,
+         has_gang_while_it_runs()},
+        {"a gang of Kubernetes' own scheduler is resumed while its Pods still end",
+         {{1s, make_runtime(gang(native))},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, change_job(R"({"spec":{"suspend":true}})")},
+          {30s + 500ms, change_job(resume)}},
+         {gang_resumed, gang_running},
+         {"JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForPods"},
+         600s,
+         has_gang_while_it_runs()},
+        {"a gang of Kubernetes' own scheduler stays suspended",
+         {{1s, make_runtime(gang(native))},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, change_job(R"({"spec":{"suspend":true}})")}},
+         {held},
+         {"JobsCreationSucceeded", "Suspended"},
+         600s,
+         has_gang_while_it_runs()},
+        {"a gang of Kubernetes' own scheduler completes",
+         {{1s, make_runtime(gang(native))}, {2s, make_job()}},
+         {completed},
+         {"AllJobsCompleted", "JobsCreationSucceeded"},
+         600s,
+         has_gang_while_it_runs()},
+        {"the PodGroup of a gang that runs is deleted by a user",
+         {{1s, make_runtime(gang(native))},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, remove(test::native_pod_groups, the_job, "Background")},
+          {60s, change_job(R"({"spec":{"suspend":true}})")},
+          {90s, once_suspended(change_job(resume))}},
+         {gang_resumed, gang_running},
+         {"JobsCreationSucceeded", "Resumed", "Suspended"},
+         600s,
+         has_gang_while_it_runs()},
         // JobSet does not notice that it goes.
         {"a Service of another owner has the name of the job's, then goes",
          {{0s, make(services, foreign_service)},

@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view watched[] = {
     "trainjobs.trainer.kubeflow.org",        "jobsets.jobset.x-k8s.io",
     "trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org",
-    "podgroups.scheduling.x-k8s.io",         "podgroups.scheduling.volcano.sh"};
+    "podgroups.scheduling.x-k8s.io",         "podgroups.scheduling.volcano.sh",
+    "podgroups.scheduling.k8s.io"};
 
 constexpr std::string_view leases = "leases.coordination.k8s.io";
 constexpr int most_writes = 150;
@@ -53,6 +54,7 @@ World::World(Fault plan, Chance chance)
     : api([this] { return time.wall_seconds(); }),
       garbage_collector(api, time, [this] { return lag(50, 3000); }),
       job_set_controller(api, time, [this] { return lag(static_cast<int>(job_set_lag.count()), 2000); }),
+      pod_group_controller(api, time, [this] { return lag(40, 3000); }),
       invariants(api, time),
       fault(std::move(plan)),
       chance_(chance),
@@ -62,6 +64,7 @@ World::World(Fault plan, Chance chance)
     if (fault.kind == Fault::Kind::late) invariants.late_by = fault.delay;
     invariants.unharmed = is_unharmed();
     api.reviews_edits = true;
+    api.mutate_create = PodGroupController::protect;
     api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                          const api::Json& after) { spread(kind, key, before, after); };
 }
@@ -132,6 +135,7 @@ void World::spread(const Kind& kind, const api::ObjectKey& key, const api::Json&
     invariants.changed(kind, key, before, after, acting_ != nullptr);
     garbage_collector.changed(before, after);
     job_set_controller.changed(kind, key, before, after);
+    pod_group_controller.changed(kind, key, before, after);
     for (OpenWatch* watch : watches_)
         if (watch->resource() == kind.resource) watch->look();
 }

@@ -58,6 +58,7 @@ public:
     ApiModel api;
     GarbageCollector garbage_collector;
     JobSetController job_set_controller;
+    PodGroupController pod_group_controller;
     Invariants invariants;
     Fault fault;
 

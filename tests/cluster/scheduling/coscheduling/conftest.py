@@ -36,3 +36,9 @@ def room(cluster, installed, admin):
         return contextlib.closing(Room(admin, cluster, places, lambda timeout: {"coscheduling": {"scheduleTimeoutSeconds": timeout}},
                                        **({"schedulerName": SCHEDULER} if gangs else {})))
     return make
+
+
+@pytest.fixture(scope="package")
+def native_room(cluster, installed, admin):
+    """The same for gangs that Kubernetes' own scheduler places."""
+    return lambda places: contextlib.closing(Room(admin, cluster, places, lambda timeout: {"kubernetes": {}}))

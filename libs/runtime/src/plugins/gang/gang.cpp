@@ -1,9 +1,13 @@
 #include "plugins/gang/gang.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
 #include <map>
 #include <set>
 
+#include "api/condition.hpp"
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
 #include "resources/pod_requests.hpp"
@@ -148,6 +152,16 @@ void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups
     needs.objects.push_back(
         {.resource = pod_groups, .key = context.job.meta.key(), .apply = ApplyPolicy::with_job_set});
     add_request_needs(context, needs);
+}
+
+std::string last_resume(const api::TrainJob& job) {
+    const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
+    if (!suspended || suspended->is_true()) return {};
+    const auto since = suspended->last_transition.time_since_epoch();
+    std::array<char, 16> digits;
+    const auto end = std::to_chars(digits.begin(), digits.end(),
+                                   std::chrono::duration_cast<std::chrono::seconds>(since).count(), 16);
+    return std::string(digits.begin(), end.ptr);
 }
 
 Gang started_with(const Info& info, std::size_t first) {

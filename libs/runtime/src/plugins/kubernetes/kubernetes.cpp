@@ -20,6 +20,10 @@ using api::Json;
 constexpr std::string_view scheduler = "default-scheduler";
 constexpr std::size_t most_claims = 4;  // scheduling.MaxPodGroupResourceClaims
 
+// Of a PodGroup: the attempt and the resume that it was made for. A delayed deletion of one that was made for
+// an earlier run does not meet that of the next.
+constexpr std::string_view run_annotation = "trainer.kubeflow.org/run";
+
 // A server that lacks a gate drops its fields without a word, and each Pod would get a claim of its own.
 constexpr Requirement requirements[] = {
     {{}, "scheduling.k8s.io/v1beta1 (Kubernetes 1.37 with the feature gate GenericWorkload)"},
@@ -210,6 +214,8 @@ public:
         Json group =
             Json::object({{"apiVersion", api_version(native_pod_groups)}, {"kind", native_pod_groups.kind}});
         group["metadata"]["name"] = info.job.meta.name;
+        group["metadata"]["annotations"][run_annotation] =
+            std::to_string(inputs.restarts_before.all) + "-" + last_resume(info.job);
         Json& spec = group["spec"];
         spec["schedulingPolicy"]["gang"]["minCount"] = members;
         const bool is_single = policy["disruptionMode"].as_string() == "Single";

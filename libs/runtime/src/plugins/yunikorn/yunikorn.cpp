@@ -2,11 +2,7 @@
 // There is no object beside the Pods, so a suspended TrainJob reserves nothing. The names are those of
 // pkg/common/constants of yunikorn-k8shim 1.8.
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <chrono>
 
-#include "api/condition.hpp"
 #include "api/dns_label.hpp"
 #include "plugins/gang/gang.hpp"
 #include "plugins/yunikorn/gang_room.hpp"
@@ -39,17 +35,6 @@ constexpr const char* queue_rule =
 // Returns why Pods of a job cannot be part of an application; empty if they can.
 std::string wrong_scheduler(const Json& pod_spec) {
     return runtime::wrong_scheduler("yunikorn", scheduler, pod_spec);
-}
-
-// Returns the seconds of the last resume in base 16; empty before the first one.
-std::string last_resume(const api::TrainJob& job) {
-    const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
-    if (!suspended || suspended->is_true()) return {};
-    const auto since = suspended->last_transition.time_since_epoch();
-    std::array<char, 16> digits;
-    const auto end = std::to_chars(digits.begin(), digits.end(),
-                                   std::chrono::duration_cast<std::chrono::seconds>(since).count(), 16);
-    return std::string(digits.begin(), end.ptr);
 }
 
 // Returns the name of an application. It is unique in the cluster, since all namespaces share YuniKorn's

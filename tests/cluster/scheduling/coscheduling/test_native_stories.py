@@ -1,0 +1,187 @@
+"""Gangs that Kubernetes' own scheduler places. Each story has room of its own, so they run at the same time."""
+
+import pytest
+
+import devices
+from progress import resume, suspend, until
+from queues import SideBySide
+from rest import conditions, wait_until_none
+from rooms import template_of, wait_for
+
+URGENT = "urgent-native-gang"  # the name of a PriorityClass
+MODEL = "shared-by-gangs"
+GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/{}/podgroups"
+
+
+def group_of(here, name):
+    """Returns the PodGroup of a TrainJob; None if there is none."""
+    groups = here.rest.request("GET", GROUPS.format(here.name))["items"]
+    return next((each for each in groups if each["metadata"]["name"] == name), None)
+
+
+def size_of(group):
+    return group["spec"]["schedulingPolicy"]["gang"]["minCount"]
+
+
+def until_it_waits(here, name, nodes=2):
+    """Waits until the scheduler has refused a gang. None of its Pods has a node."""
+    def look():
+        said = conditions(group_of(here, name) or {}).get("PodGroupInitiallyScheduled", {})
+        return said.get("status") == "False" and len(here.pods(name)) == nodes and said
+    said = wait_for(f"{name} to be refused", look)
+    assert here.placed(name) == 0
+    return said
+
+
+def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
+    with room({"node-1": 2, "node-2": 1}) as here:
+        here.begin("first", "second")
+        until_it_waits(here, "second")
+        said = wait_for("explain to show it", lambda: (lambda text: text if "waits as a gang of 2: " in text else None)(here.explain("second")),
+                        interval=1)
+        assert "State     waits for its Pods" in said
+        waits = wait_for("the condition of the second", lambda: conditions(here.rest.get("trainjobs", "second")).get("GangReady"))
+        assert (waits["status"], waits["reason"]) == ("False", "PodsNotReady")
+        here.finish("first")
+        here.until_ends("first")
+        here.until_runs("second")
+        wait_until_none("the PodGroup of the job that has ended", lambda: group_of(here, "first"))
+
+
+def a_suspended_gang_frees_its_room_and_waits_again(room):
+    with room({"node-1": 1, "node-2": 1}) as here:
+        here.begin("early", "late")
+        before = group_of(here, "early")["metadata"]["uid"]
+        until_it_waits(here, "late")
+        suspend(here.rest, "early")
+        here.until_runs("late")
+        wait_until_none("the PodGroup of the suspended job", lambda: group_of(here, "early"))
+        resume(here.rest, "early")
+        until_it_waits(here, "early")
+        assert group_of(here, "early")["metadata"]["uid"] != before
+        here.finish("late")
+        here.until_runs("early")
+
+
+def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
+    with room({"node-1": 3}) as here:
+        here.rest.create(here.runtime())
+        here.submit("resized", seconds="never", suspend=True)
+        until(here.rest, "resized", "Suspended")
+        here.rest.patch("trainjobs", "resized", {"spec": {"trainer": {"numNodes": 4}}})
+        resume(here.rest, "resized")
+        until_it_waits(here, "resized", 4)
+        assert size_of(group_of(here, "resized")) == 4
+        here.resize("node-1", 4)
+        here.until_runs("resized", 4)
+
+
+def gangs_do_not_wait_for_initializers_of_each_other(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(here.initialized_runtime())
+        here.complete(*(f"initialized-{number}" for number in range(3)))
+
+
+def a_launcher_joins_the_gang_that_it_does_not_count_in(room):
+    with room({"node-1": 3}) as here:
+        here.rest.create(here.launched_runtime())
+        here.submit("launched", nodes=3)
+        pods = here.until_runs("launched")
+        assert size_of(group_of(here, "launched")) == 2
+        assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in [*pods, *here.pods("launched", "launcher")]} == {"launched"}
+        here.until_ends("launched")
+
+
+def an_elastic_gang_begins_with_the_fewest_nodes(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(here.runtime(ml_policy={"numNodes": 3, "torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 3}}}))
+        here.submit("elastic", nodes=3, seconds="never")
+        here.until_runs("elastic")
+        assert size_of(group_of(here, "elastic")) == 2 and len(here.pods("elastic")) == 3
+
+
+def an_urgent_gang_evicts_another_one_as_a_whole(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(here.runtime())
+        urgent = here.runtime("urgent")
+        template_of(urgent)["spec"]["priorityClassName"] = URGENT
+        here.rest.create(urgent)
+        here.submit("running", seconds="never")
+        here.until_runs("running")
+        here.submit("urgent", nodes=1, runtime_name="urgent", seconds="never")
+        here.until_runs("urgent", 1)
+        wait_for("the other one's Pods to go", lambda: here.placed("running") == 0)
+
+
+def twenty_gangs_pass_through_room_for_three(room):
+    with room({"node-1": 4, "node-2": 2}) as here:
+        here.rest.create(here.runtime())
+        here.complete(*(f"gang-{number}" for number in range(20)), seconds=0.5)
+
+
+def another_attempt_is_another_gang(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(here.runtime(runPolicy={"failurePolicy": {"maxRestarts": 1, "backoff": {"initialSeconds": 1}}}))
+        here.submit("again", seconds="never")
+        first = here.until_runs("again")
+        before = group_of(here, "again")["metadata"]["uid"]
+        here.end(first[0]["metadata"]["name"], "Failed")
+        gone = {pod["metadata"]["uid"] for pod in first}
+        wait_for("the next attempt", lambda: len(
+            [pod for pod in here.pods("again") if pod["status"].get("phase") == "Running" and pod["metadata"]["uid"] not in gone]) == 2)
+        assert group_of(here, "again")["metadata"]["uid"] != before
+
+
+def a_pod_group_of_others_is_not_taken_over(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(here.runtime())
+        here.rest.request("POST", GROUPS.format(here.name), {
+            "apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "taken"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 9}}}})
+        here.submit("taken", seconds="never")
+        created = wait_for("the refusal", lambda: conditions(here.rest.get("trainjobs", "taken")).get("Created"))
+        assert created["status"] == "False" and "exists already and does not belong to this TrainJob" in created["message"]
+        here.rest.request("DELETE", GROUPS.format(here.name) + "/taken")
+        here.until_runs("taken")
+
+
+def the_devices_of_a_gang_are_shared_and_released_with_it(room):
+    with room({"node-1": 8}) as here:
+        devices.create_template(here.rest, MODEL)
+        claims = {"resourceClaims": [{"name": "shared", "resourceClaimTemplateName": MODEL}]}
+        here.rest.create(here.runtime(of_gang=claims))
+        for name in ("first", "second"):
+            here.submit(name, seconds="never")
+            pods = here.until_runs(name)
+            assert {pod["spec"]["containers"][0]["resources"]["claims"][0]["name"] for pod in pods} == {"shared"}
+        assert len(devices.allocated(here.rest)) == 2  # one for each gang
+        here.submit("third", seconds="never")
+        until_it_waits(here, "third")
+        suspend(here.rest, "first")
+        here.until_runs("third")
+        resume(here.rest, "first")
+        until_it_waits(here, "first")
+        here.finish("second")
+        here.until_ends("second")
+        here.until_runs("first")
+
+
+STORIES = {story.__name__: story for story in (
+    one_of_two_gangs_runs_whole_and_the_other_waits_whole, a_suspended_gang_frees_its_room_and_waits_again,
+    a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
+    a_launcher_joins_the_gang_that_it_does_not_count_in, an_elastic_gang_begins_with_the_fewest_nodes,
+    an_urgent_gang_evicts_another_one_as_a_whole, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
+    a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it)}
+
+
+@pytest.fixture(scope="module")
+def outcomes(request, native_room, admin):
+    admin.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": URGENT}, "value": 1000}, "priorityclasses")
+    devices.install(admin, MODEL, number=2)
+    with SideBySide(request, "story", lambda name: STORIES[name](native_room)) as stories:
+        yield stories
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_native_gang(outcomes, story):
+    outcomes.result(story)
