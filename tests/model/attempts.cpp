@@ -209,7 +209,8 @@ std::vector<Scenario> between_attempts() {
              // By a wrong clock it may pass late, and to a reconciler that was down, in the next attempt.
              {"+JobsCreationSucceeded +DeadlineExceeded; finished; snapshot; 0 active", completed, overdue,
               // It was seen only then, or not again before.
-              "+DeadlineExceeded; no JobSet; no snapshot; 0 active", "+DeadlineExceeded; no JobSet; snapshot; 0 active"},
+              "+DeadlineExceeded; no JobSet; no snapshot; 0 active",
+              "+DeadlineExceeded; no JobSet; snapshot; 0 active"},
              {"DeadlineExceeded", "JobsCreationSucceeded", "TrainJobRestarted"}},
             "1,1"),
         // Nobody has kept it.

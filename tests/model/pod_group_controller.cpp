@@ -54,8 +54,8 @@ void PodGroupController::follow(const api::ObjectKey& key) {
     } else if (is_going && !group["metadata"]["finalizers"].items().empty()) {
         Json patch;
         patch["metadata"]["finalizers"] = Json();
-        api_.handle(as_scheduler(
-            kube::merge_patch(native_pod_groups, key, std::move(patch), kube::Unconditional())));
+        api_.handle(
+            as_scheduler(kube::merge_patch(native_pod_groups, key, std::move(patch), kube::Unconditional())));
     }
 }
 

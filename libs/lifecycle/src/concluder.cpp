@@ -158,8 +158,8 @@ void Concluder::operator()(const Finish& finish) {
     conclusion_.attempt.next.reset();
     follow_job_set();
     // A JobSet that has ended needs no cleaning up.
-    conclusion_.own_writes_need_no_reconcile = finish.from_job_set && !observed_.ttl &&
-                                               !outcome_.policy_unread && observed_.objects_of_run.empty();
+    conclusion_.own_writes_need_no_reconcile =
+        finish.from_job_set && !observed_.ttl && !outcome_.policy_unread && observed_.objects_of_run.empty();
     if (!conclusion_.own_writes_need_no_reconcile) conclusion_.requeue_after = min_requeue;
 }
 
@@ -377,7 +377,8 @@ void Concluder::operator()(const Run& run) {
                           [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
                           [&](const ReadyToCreate&) { creating(); },
                           [&](const Unavailable& lacks) {
-                              not_created(api::reason::pod_group_unavailable, lacks.object + ": " + lacks.why);
+                              not_created(api::reason::pod_group_unavailable,
+                                          lacks.object + ": " + lacks.why);
                           },
                           [&](const WaitingForDeletion& waiting) {
                               requeue_soon();

@@ -33,6 +33,7 @@ NeededObjects nothing_there(const runtime::Built& built) {
 struct OneMap {
     ModelServer server = {};
     boost::asio::io_context context = {};
+    View view = {};
     StepFailure result = {};
 
     Writes apply(const char* text, ApplyPolicy when, Beside beside, Template pods = Template::own) {
@@ -48,7 +49,7 @@ struct OneMap {
                  Template pods = Template::own) {
         server.take_writes();
         const auto run = [&]() -> kube::Task<> {
-            result = co_await apply_objects(server, built, found, beside, pods);
+            result = co_await apply_objects(server, view, built, found, beside, pods);
         };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
@@ -222,7 +223,14 @@ TEST_CASE("the first object that fails ends the reconcile", "[object-writer]") {
 struct OneGroup {
     ModelServer server = {};
     boost::asio::io_context context = {};
+    View view = {};
     StepFailure result = {};
+
+    OneGroup() {
+        server.put(kube::resources::train_jobs, api::parse_json(job_text).value());
+        look();
+    }
+    void look() { view.observed.job = api::parse_train_job(*server.find(kube::resources::train_jobs, key)); }
 
     static Json group(int members) {
         Json made = api::parse_json(R"({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
@@ -247,7 +255,7 @@ struct OneGroup {
             found.observed.push_back(*live);
         server.take_writes();
         const auto run = [&]() -> kube::Task<> {
-            result = co_await apply_objects(server, built, found, beside, Template::own);
+            result = co_await apply_objects(server, view, built, found, beside, Template::own);
         };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
@@ -256,9 +264,8 @@ struct OneGroup {
     }
 
     void set_status(const char* conditions) {
-        server.edit(test::native_pod_groups, {"ns", "job"}, [&](Json& live) {
-            live["status"]["conditions"] = api::parse_json(conditions).value();
-        });
+        server.edit(test::native_pod_groups, {"ns", "job"},
+                    [&](Json& live) { live["status"]["conditions"] = api::parse_json(conditions).value(); });
     }
     bool is_there() { return server.find(test::native_pod_groups, {"ns", "job"}) != nullptr; }
     bool waits() const { return std::holds_alternative<lifecycle::WaitingForDeletion>(result); }
@@ -310,6 +317,23 @@ TEST_CASE("what is made for a run is there before Pods, and goes with them", "[o
         CHECK(one.apply(2, Beside::own_job_set) == Writes{});
         CHECK(one.is_done());
     }
+}
+
+TEST_CASE("a reconciler that stood still deletes nothing that a later run uses", "[object-writer]") {
+    OneGroup one;
+    one.apply(2, Beside::new_job_set);
+    // Another one has suspended and resumed the job meanwhile.
+    one.server.edit(kube::resources::train_jobs, key, [](Json& job) { job["spec"]["suspend"] = true; });
+    const auto has_conflict = [&] {
+        const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
+        return failed && failed->error.code == api::Errc::conflict;
+    };
+    CHECK(one.apply(2, Beside::own_job_set, true) == Writes{});
+    CHECK(has_conflict());
+    CHECK(one.apply(3, Beside::new_job_set) == Writes{});
+    CHECK(has_conflict());
+    one.look();
+    CHECK(one.apply(2, Beside::own_job_set, true) == Writes{"DELETE " + native_path});
 }
 
 TEST_CASE("an object that the cluster lacks, or of which it drops a part, is not there", "[object-writer]") {

@@ -174,7 +174,8 @@ TEST_CASE("all claims that are being deleted, and a Service in the way, are name
     CHECK(life.condition("Stalled") == "True/WaitingForDeletion");
     CHECK(life.message("Stalled") ==
           "PersistentVolumeClaim ns/data-job, PersistentVolumeClaim ns/logs-job are being deleted; the "
-          "job goes on once they are gone. Besides: Service ns/job exists already, so host names of Pods do not "
+          "job goes on once they are gone. Besides: Service ns/job exists already, so host names of Pods do "
+          "not "
           "resolve: delete it, or name the TrainJob otherwise");
 }
 

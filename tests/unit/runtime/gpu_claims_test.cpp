@@ -308,7 +308,8 @@ TEST_CASE("devices that a gang shares are divided among its nodes", "[claims]") 
     CHECK(shared(8, 1) == "8");
     CHECK(shared(8, 2) == "8");  // four workers on each of two nodes
     CHECK(shared(8, 4) == "8");
-    CHECK(shared(8, 3) ==
-          "3 GPUCountUnknown: devices of a Pod cannot be counted: the 8 devices of the gang's claims cannot be "
-          "divided evenly among 3 Pods");
+    CHECK(
+        shared(8, 3) ==
+        "3 GPUCountUnknown: devices of a Pod cannot be counted: the 8 devices of the gang's claims cannot be "
+        "divided evenly among 3 Pods");
 }

@@ -359,9 +359,9 @@ void Cache::enqueue_jobs_without_job_set(const std::string& partition) {
 }
 
 // Enqueues those TrainJobs only for which the object is made again: suspended ones, or if it is made for a
-// run, those that run, or wait for the kind. Queues hold thousands of TrainJobs back that need no such object,
-// and lists of the kind come when an API server has restarted and is busy. If the runtime is unknown, the
-// reconcile decides.
+// run, those that run, or wait for the kind. Queues hold thousands of TrainJobs back that need no such
+// object, and lists of the kind come when an API server has restarted and is busy. If the runtime is unknown,
+// the reconcile decides.
 void Cache::enqueue_those_without(std::size_t owned_kind, const std::string& partition) {
     const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
     const bool for_run = owned_kinds_[owned_kind].plugin->policy()->owned_for_run;

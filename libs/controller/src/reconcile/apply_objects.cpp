@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "reconcile/changed_meanwhile.hpp"
 #include "runtime/applied_hash.hpp"
 
 namespace controller {
@@ -59,13 +61,36 @@ lifecycle::Unavailable unavailable(const std::string& object, const runtime::Bui
                                    const Json& answer) {
     std::string why;
     for (const runtime::Requirement& each : built.requirements)
-        if (each.member.empty() ? answer.is_null()
-                                : !answer.is_null() && std::as_const(built.object)["spec"].contains(each.member) &&
-                                      !answer["spec"].contains(each.member))
-            why = (each.member.empty() ? "needs " : "the cluster drops spec." + std::string(each.member) +
-                                                        ", which needs ") +
+        if (each.member.empty()
+                ? answer.is_null()
+                : !answer.is_null() && std::as_const(built.object)["spec"].contains(each.member) &&
+                      !answer["spec"].contains(each.member))
+            why = (each.member.empty()
+                       ? "needs "
+                       : "the cluster drops spec." + std::string(each.member) + ", which needs ") +
                   std::string(each.needs);
     return {object, why.empty() ? "the cluster does not keep all fields of its spec" : why};
+}
+
+// Fails if TrainJob or JobSet have changed since they were looked at: what has been read meanwhile may be of
+// a later run, which another reconciler has begun.
+kube::Task<StepFailure> see_that_no_run_has_begun(kube::ApiServer& server, const View& view) {
+    const api::ObjectMeta& job = view.observed.job->meta;
+    const auto is_as_seen = [](const std::optional<Json>& now, const std::string& version) {
+        return (now ? api::parse_meta(*now).resource_version : "") == version;
+    };
+    const std::string job_name = "TrainJob " + to_string(job.key());
+    const auto now = co_await read(server, kube::resources::train_jobs, job.key(), managed_fields);
+    if (!now) co_return lifecycle::ReadFailed{job_name, now.error()};
+    if (!is_as_seen(*now, job.resource_version))
+        co_return WriteFailed{job_name, changed_meanwhile("it has changed; reconciling again")};
+    const std::string job_set_name = "JobSet " + to_string(job.key());
+    const auto job_set = co_await read(server, kube::resources::job_sets, job.key(), managed_fields);
+    if (!job_set) co_return lifecycle::ReadFailed{job_set_name, job_set.error()};
+    const auto& seen = view.observed.job_set;
+    if (!is_as_seen(*job_set, seen ? seen->meta.resource_version : ""))
+        co_return WriteFailed{job_set_name, changed_meanwhile("it has changed; reconciling again")};
+    co_return lifecycle::Done();
 }
 
 kube::Task<StepFailure> remove(kube::ApiServer& server, const runtime::Need& name, const Json& live) {
@@ -91,21 +116,29 @@ kube::Task<StepFailure> create_whole(kube::ApiServer& server, const runtime::Bui
     co_return unavailable(described(name), built, *made);
 }
 
+kube::Task<StepFailure> remove_of_former_run(kube::ApiServer& server, const View& view,
+                                             const runtime::Need& name, const Json& live) {
+    auto checked = co_await see_that_no_run_has_begun(server, view);
+    if (!std::holds_alternative<lifecycle::Done>(checked)) co_return checked;
+    co_return co_await remove(server, name, live);
+}
+
 // `live`: nullptr if there is none. An object that goes is awaited where the JobSet is written, and else no
 // obstacle: Pods keep it until they have ended.
-kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const runtime::BuiltObject& built,
-                                      const runtime::Need& name, const Json* live, Beside beside,
-                                      bool is_suspended) {
+kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const View& view,
+                                      const runtime::BuiltObject& built, const runtime::Need& name,
+                                      const Json* live, Beside beside, bool is_suspended) {
     if (is_suspended) {
-        if (live && !is_going(*live)) co_return co_await remove(server, name, *live);
+        if (live && !is_going(*live)) co_return co_await remove_of_former_run(server, view, name, *live);
         co_return lifecycle::Done();
     }
     if (!live) co_return co_await create_whole(server, built, name);
     if (beside != Beside::new_job_set) co_return lifecycle::Done();
-    const bool is_right = !is_used(*live) && runtime::is_applied(runtime::with_applied_hash(built.object), *live);
+    const bool is_right =
+        !is_used(*live) && runtime::is_applied(runtime::with_applied_hash(built.object), *live);
     if (is_right && !is_going(*live)) co_return lifecycle::Done();
     if (!is_going(*live)) {
-        auto removed = co_await remove(server, name, *live);
+        auto removed = co_await remove_of_former_run(server, view, name, *live);
         if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
     }
     co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
@@ -125,7 +158,7 @@ std::optional<kube::Request> request_for(const runtime::BuiltObject& built, cons
 
 }  // namespace
 
-kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
+kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const View& view, const runtime::Built& built,
                                       const NeededObjects& found, Beside beside, Template pods) {
     const bool is_suspended = built.objects.back().object["spec"]["suspend"].bool_or(false);
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
@@ -135,7 +168,7 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Bu
         const runtime::Need& name = need_of(each.object, found.needs);
         const Json* const live = runtime::find_observed(found.observed, name);
         if (each.when == ApplyPolicy::for_run) {
-            auto applied = co_await apply_for_run(server, each, name, live, beside, is_suspended);
+            auto applied = co_await apply_for_run(server, view, each, name, live, beside, is_suspended);
             if (!std::holds_alternative<lifecycle::Done>(applied)) co_return applied;
             continue;
         }

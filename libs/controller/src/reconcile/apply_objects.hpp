@@ -1,5 +1,6 @@
 #pragma once
 #include "controller/reconcile/needs.hpp"
+#include "controller/reconcile/observe.hpp"
 
 namespace controller {
 
@@ -19,7 +20,7 @@ enum class Template {
 /// Writes the objects before the JobSet, in their order, up to the first failure, and only those that
 /// `beside` and `pods` select. An object that is as it should be is not written again. A delayed request
 /// changes nothing that has come or changed since the read. References must live until the coroutine ends.
-kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
+kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const View& view, const runtime::Built& built,
                                       const NeededObjects& found, Beside beside, Template pods);
 
 /// Returns the objects that are made once and are gone. They are not made anew beside a JobSet whose Pods

@@ -82,7 +82,7 @@ Json JobSetWriter::noted(const runtime::Built& built) const {
 }
 
 kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {
-    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::own);
+    auto others = co_await apply_objects(server_, view_, built, found, Beside::new_job_set, Template::own);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Json as_built = noted(built);
     if (is_in_own_queue(job(), as_built)) as_built = lifecycle::with_written_suspend(std::move(as_built));
@@ -148,7 +148,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     JobSetPlan plan = lifecycle::plan_job_set(as_built, live, facts);
     if (!leaves_it(plan)) co_return co_await end(plan, built, live);
     const bool of_others = plan.keeps_template && api::is_taken_over(live);
-    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set,
+    auto others = co_await apply_objects(server_, view_, built, found, Beside::new_job_set,
                                          of_others ? Template::of_others : Template::own);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Outcome outcome = co_await write(plan, as_built, live);

@@ -312,7 +312,7 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     switch (step.job_set) {
         case JobSetAction::leave:
             applied.result = co_await apply_objects(
-                server_, built, found, made_here ? Beside::own_job_set : Beside::other_job_set, pods);
+                server_, view_, built, found, made_here ? Beside::own_job_set : Beside::other_job_set, pods);
             if (made_here && !job().suspend) outcome.lost = lost_objects(built, found);
             break;
         case JobSetAction::wait_until_gone:

@@ -38,8 +38,8 @@ public:
     bool takes_image(const api::Json& replicated_job) const;
     /// Returns whether processes of the program run in a replicated job.
     bool runs_program(const api::Json& replicated_job) const;
-    /// Returns whether the Pods of a replicated job are nodes of the training: a launcher that only starts the
-    /// processes on others is none.
+    /// Returns whether the Pods of a replicated job are nodes of the training: a launcher that only starts
+    /// the processes on others is none.
     bool has_nodes(const api::Json& replicated_job) const;
     /// Returns whether `spec.trainer.numNodes` sets the number of Pods of the job.
     bool is_scaled(const api::Json& replicated_job) const;

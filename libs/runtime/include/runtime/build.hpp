@@ -30,13 +30,13 @@ struct CurveKeyPair {
 
 /// When an object that build() makes is written; by server-side apply unless stated otherwise.
 enum class ApplyPolicy {
-    once,         ///< created (POST) as `with_job_set` if there is none, and never changed
-    always,       ///< whenever it differs, also beside a running JobSet; not for what Pods of others mount
+    once,          ///< created (POST) as `with_job_set` if there is none, and never changed
+    always,        ///< whenever it differs, also beside a running JobSet; not for what Pods of others mount
     with_job_set,  ///< whenever the JobSet may be written: while there is none, or it is suspended and has no
                    ///< Pods
-    for_run        ///< while Pods may run: created before the JobSet is created or resumed, and anew if what is
-                   ///< there has a status of an earlier run; created again if it is gone; deleted while the
-                   ///< TrainJob is suspended, and once it has ended
+    for_run  ///< while Pods may run: created before the JobSet is created or resumed, and anew if what is
+             ///< there has a status of an earlier run; created again if it is gone; deleted while the
+             ///< TrainJob is suspended, and once it has ended
 };
 
 /// Marks an object that all TrainJobs share, so that it is not read for each of them.

@@ -9,8 +9,9 @@
 namespace runtime {
 
 /// Adds errors of the rule `resource_claims`: a claim of a Pod with no source or two, or with the name of an
-/// earlier one, and a container's reference to a claim that its Pod lacks. `job_set_spec` is a template's with patches and, if they are
-/// written, `resourcesPerNode`; paths are below "spec.template.spec", as in the API server.
+/// earlier one, and a container's reference to a claim that its Pod lacks. `job_set_spec` is a template's
+/// with patches and, if they are written, `resourcesPerNode`; paths are below "spec.template.spec", as in the
+/// API server.
 api::FieldErrors validate_claims(const api::Json& job_set_spec);
 
 /// Adds the same errors for claims of `spec.trainer.resourcesPerNode` that the container "node" of `job`

@@ -343,8 +343,7 @@ DeviceCount count_devices(const CountedResources& counted, const std::string& ns
         return std::find(shared.begin(), shared.end(), reference.claim) != shared.end();
     };
     Counter of_group(table, devices);
-    for (const Reference& reference : wanted.list)
-        (is_shared(reference) ? of_group : counter).add(reference);
+    for (const Reference& reference : wanted.list) (is_shared(reference) ? of_group : counter).add(reference);
     DeviceCount claimed =
         sum(std::move(counter).take(), divided(std::move(of_group).take(), counted.sharing_pods));
     // A resource that looks like a device is unknown, unless there are others.

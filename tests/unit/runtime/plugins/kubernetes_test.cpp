@@ -60,8 +60,7 @@ TEST_CASE("Pods name the PodGroup of their TrainJob, which waits for all of them
           "[gang]") {
     const Gang gang = built({});
     check_group(gang.group, "scheduling.k8s.io/v1beta1");
-    CHECK(gang.group["spec"] ==
-          tree("{schedulingPolicy: {gang: {minCount: 2}}, disruptionMode: {all: {}}}"));
+    CHECK(gang.group["spec"] == tree("{schedulingPolicy: {gang: {minCount: 2}}, disruptionMode: {all: {}}}"));
     CHECK(in_group(gang.job_set) == "node");
     CHECK_FALSE(pod_of(gang.job_set).contains("schedulerName"));
 }
@@ -73,15 +72,19 @@ TEST_CASE("the settings of the policy are those of the PodGroup", "[gang]") {
         const char* want;
     };
     const Case cases[] = {
-        {"single Pods may be evicted", {{policy, "{disruptionMode: Single}"}}, "disruptionMode: {single: {}}"},
+        {"single Pods may be evicted",
+         {{policy, "{disruptionMode: Single}"}},
+         "disruptionMode: {single: {}}"},
         {"all or none of them", {{policy, "{disruptionMode: All}"}}, "disruptionMode: {all: {}}"},
         {"one rack",
          {{policy, "{topologyKey: example.com/rack}"}},
          "disruptionMode: {all: {}}, schedulingConstraints: {topology: [{key: example.com/rack}]}"},
-        {"the Pods' priority", {{POD ".priorityClassName", "high"}},
+        {"the Pods' priority",
+         {{POD ".priorityClassName", "high"}},
          "disruptionMode: {all: {}}, priorityClassName: high"},
         {"shared devices",
-         {{policy, "{resourceClaims: [{name: a, resourceClaimTemplateName: t}, {name: b, resourceClaimName: c}]}"}},
+         {{policy,
+           "{resourceClaims: [{name: a, resourceClaimTemplateName: t}, {name: b, resourceClaimName: c}]}"}},
          "disruptionMode: {all: {}}, resourceClaims: [{name: a, resourceClaimTemplateName: t}, {name: b, "
          "resourceClaimName: c}]"},
     };
@@ -117,31 +120,30 @@ TEST_CASE("each node has the claims of the gang, and one of its containers uses 
         CHECK(used(pod, 0) == R"([{"name":"shared"}])");
     }
     SECTION("beside others") {
-        const Json pod = pod_of(built({{policy, claims},
-                                       {POD ".resourceClaims", "[{name: own, resourceClaimName: o}]"}})
-                                    .job_set);
+        const Json pod =
+            pod_of(built({{policy, claims}, {POD ".resourceClaims", "[{name: own, resourceClaimName: o}]"}})
+                       .job_set);
         CHECK(pod["resourceClaims"] ==
               tree("[{name: own, resourceClaimName: o}, {name: shared, resourceClaimTemplateName: t}]"));
     }
     SECTION("where another container uses them already") {
         const Json pod =
             pod_of(built({{policy, claims},
-                          {POD ".containers", "[{name: node, image: i}, {name: side, image: i, resources: "
-                                              "{claims: [{name: shared}]}}]"},
+                          {POD ".containers",
+                           "[{name: node, image: i}, {name: side, image: i, resources: "
+                           "{claims: [{name: shared}]}}]"},
                           {POD ".resourceClaims", "[{name: shared, resourceClaimTemplateName: t}]"}})
                        .job_set);
         CHECK(used(pod, 0) == "null");
         CHECK(pod["resourceClaims"].items().size() == 1);
     }
     SECTION("but not a launcher that is no node") {
-        const std::string list =
-            "[" + job_of("node", "[]") + ", " +
-            job_of("launcher", "[{name: node, status: Ready}]", trains) + "]";
-        const Json job_set =
-            built({{policy, claims},
-                   {"spec.mlPolicy", "{numNodes: 2, mpi: {mpiImplementation: OpenMPI}}"},
-                   {jobs, list.c_str()}})
-                .job_set;
+        const std::string list = "[" + job_of("node", "[]") + ", " +
+                                 job_of("launcher", "[{name: node, status: Ready}]", trains) + "]";
+        const Json job_set = built({{policy, claims},
+                                    {"spec.mlPolicy", "{numNodes: 2, mpi: {mpiImplementation: OpenMPI}}"},
+                                    {jobs, list.c_str()}})
+                                 .job_set;
         CHECK(pod_of(job_set, 0).contains("resourceClaims"));
         CHECK_FALSE(pod_of(job_set, 1).contains("resourceClaims"));
     }
@@ -151,8 +153,7 @@ TEST_CASE("Pods that cannot be in one PodGroup are refused with what differs", "
     const auto two = [](const char* pod) {
         return "[" + job_of("node", "[]", trains) + ", " + job_of("other", "[]", "{}", pod) + "]";
     };
-    const std::string priority =
-        two("{priorityClassName: high, containers: [{name: a, image: i}]}");
+    const std::string priority = two("{priorityClassName: high, containers: [{name: a, image: i}]}");
     struct Case {
         const char* name;
         std::vector<Change> runtime;
@@ -163,7 +164,8 @@ TEST_CASE("Pods that cannot be in one PodGroup are refused with what differs", "
         {"another scheduler",
          {{POD ".schedulerName", "mine"}},
          {},
-         POD ".schedulerName: \"mine\" must be \"default-scheduler\" or unset under podGroupPolicy.kubernetes"},
+         POD
+         ".schedulerName: \"mine\" must be \"default-scheduler\" or unset under podGroupPolicy.kubernetes"},
         {"several priorities",
          {{jobs, priority.c_str()}},
          {},
@@ -173,7 +175,8 @@ TEST_CASE("Pods that cannot be in one PodGroup are refused with what differs", "
         {"no Pods",
          {},
          {{"spec.trainer.numNodes", "0"}},
-         "spec.trainer.numNodes: must be at least 1: the runtime's podGroupPolicy.kubernetes needs a PodGroup "
+         "spec.trainer.numNodes: must be at least 1: the runtime's podGroupPolicy.kubernetes needs a "
+         "PodGroup "
          "of at least one Pod"},
         {"a claim without a source",
          {{policy, "{resourceClaims: [{name: a}]}"}},
@@ -199,7 +202,9 @@ TEST_CASE("Pods that cannot be in one PodGroup are refused with what differs", "
          {},
          "spec.podGroupPolicy: kubernetes and volcano exclude each other"},
     };
-    for (const Case& c : cases) DYNAMIC_SECTION(c.name) { CHECK(refusal(c.runtime, c.job) == c.want); }
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            CHECK(refusal(c.runtime, c.job) == c.want);
+        }
 }
 
 TEST_CASE("admission refuses what could not be built as a gang", "[gang]") {
@@ -224,11 +229,12 @@ TEST_CASE("the Pods of a gang without a node say why it waits, with its size", "
                                  [](const auto& each) { return each->name() == "kubernetes"; });
     REQUIRE(at != plugins.end());
     const runtime::Plugin* const plugin = at->get();
-    std::vector<Json> pods = {tree("{metadata: {name: a}, spec: {schedulingGroup: {podGroupName: job}}, status: "
-                                   "{conditions: [{type: PodScheduled, status: 'False', message: mine}]}}"),
-                              tree("{metadata: {name: b}, spec: {nodeName: n, schedulingGroup: {podGroupName: "
-                                   "job}}}"),
-                              tree("{metadata: {name: c}, spec: {}}")};
+    std::vector<Json> pods = {
+        tree("{metadata: {name: a}, spec: {schedulingGroup: {podGroupName: job}}, status: "
+             "{conditions: [{type: PodScheduled, status: 'False', message: mine}]}}"),
+        tree("{metadata: {name: b}, spec: {nodeName: n, schedulingGroup: {podGroupName: "
+             "job}}}"),
+        tree("{metadata: {name: c}, spec: {}}")};
     const auto wanted = plugin->related_objects(pods);
     REQUIRE(wanted);
     CHECK(api_version(wanted->resource) == "scheduling.k8s.io/v1beta1");

@@ -35,8 +35,8 @@ void add_request_needs(const NeedsContext& context, Needs& needs);
 /// Adds the needs of the PodGroup of the TrainJob's name, written with the JobSet, and of its `minResources`.
 void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs);
 
-/// Returns the seconds of the TrainJob's last resume in base 16, which tell one run from another; empty before
-/// the first one.
+/// Returns the seconds of the TrainJob's last resume in base 16, which tell one run from another; empty
+/// before the first one.
 std::string last_resume(const api::TrainJob& job);
 
 /// Returns the jobs whose Pods start at the same time as those of job `first`, in order: members all. Takes

@@ -172,7 +172,8 @@ public:
         const auto pod_sets = count_pods(review.merged_spec, review.plugins, num_nodes);
         if (const auto error = misfit(review.merged_spec, gang_of(review.merged_spec, pod_sets)))
             refuse(*error);
-        if (const auto error = claim_error(review.runtime, review.merged_spec, review.plugins)) refuse(*error);
+        if (const auto error = claim_error(review.runtime, review.merged_spec, review.plugins))
+            refuse(*error);
         refuse_empty_gang(kubernetes_policy.member, review, errors);
     }
 

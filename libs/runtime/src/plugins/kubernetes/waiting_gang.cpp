@@ -33,8 +33,7 @@ void set_problem(Json& pod, const std::string& problem) {
     if (!conditions.is_array()) conditions = Json::array();
     std::erase_if(conditions.items(),
                   [](const Json& each) { return each["type"].as_string() == "PodScheduled"; });
-    conditions.push_back(
-        Json::object({{"type", "PodScheduled"}, {"status", "False"}, {"message", problem}}));
+    conditions.push_back(Json::object({{"type", "PodScheduled"}, {"status", "False"}, {"message", problem}}));
 }
 
 }  // namespace
