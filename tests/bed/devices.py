@@ -8,15 +8,31 @@ def install(admin, *models, number=4):
     """Installs so many devices of each model on the first node, and a class of devices for each. Returns their ResourceSlice."""
     node = admin.list("nodes")[0]["metadata"]["name"]
     for model in models:
-        rule = f'device.driver == "{DRIVER}" && device.attributes["{DRIVER}"].model == "{model}"'
-        admin.request("POST", f"{API}/deviceclasses", {
-            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": model},
-            "spec": {"selectors": [{"cel": {"expression": rule}}]}})
-    return admin.request("POST", f"{API}/resourceslices", {
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "-".join(models)},
-        "spec": {"driver": DRIVER, "nodeName": node, "pool": {"name": "-".join(models), "generation": 1, "resourceSliceCount": 1},
-                 "devices": [{"name": f"{model}-{index}", "attributes": {"model": {"string": model}}}
-                             for model in models for index in range(number)]}})
+        install_class(admin, model)
+    return admin.request("POST", f"{API}/resourceslices", _slice("-".join(models), {"nodeName": node}, [
+        _device(model, index) for model in models for index in range(number)]))
+
+
+def install_class(admin, model):
+    """Installs the class of a model's devices, which has its name."""
+    rule = f'device.driver == "{DRIVER}" && device.attributes["{DRIVER}"].model == "{model}"'
+    admin.request("POST", f"{API}/deviceclasses", {
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": model},
+        "spec": {"selectors": [{"cel": {"expression": rule}}]}})
+
+
+def install_slice(admin, name, nodes, model, number):
+    """Installs so many devices of a model. nodes: the part of the ResourceSlice that says which nodes reach them."""
+    admin.request("POST", f"{API}/resourceslices", _slice(name, nodes, [_device(model, index) for index in range(number)]))
+
+
+def _slice(name, nodes, devices):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name},
+            "spec": {"driver": DRIVER, **nodes, "pool": {"name": name, "generation": 1, "resourceSliceCount": 1}, "devices": devices}}
+
+
+def _device(model, index):
+    return {"name": f"{model}-{index}", "attributes": {"model": {"string": model}}}
 
 
 def create_template(rest, model):

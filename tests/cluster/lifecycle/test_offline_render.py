@@ -149,6 +149,9 @@ ODD = {
     "a deadline": lambda: (train_job("dated", "odd", suspend=True, activeDeadlineSeconds=3600), runtime("odd")),
     "a gang of YuniKorn": lambda: (train_job("gang", "odd-gang", suspend=True, nodes=2), runtime("odd-gang", podGroupPolicy={"yunikorn": {
         "queue": "root.team", "placeholderTimeoutSeconds": 60, "gangSchedulingStyle": "Hard"}})),
+    "a gang of Kubernetes' own scheduler": lambda: (train_job("native-gang", "odd-native", suspend=True, nodes=2), runtime(
+        "odd-native", podGroupPolicy={"kubernetes": {"disruptionMode": "Single", "resourceClaims": [
+            {"name": "shared", "resourceClaimTemplateName": "absent"}]}})),
     "elastic nodes": lambda: (train_job("elastic", "odd-elastic", suspend=True, nodes=2), runtime("odd-elastic", ml_policy={"torch": {
         "elasticPolicy": {"minNodes": 1, "maxNodes": 4, "maxRestarts": 2}}})),
     "one node without DNS": lambda: (train_job("alone", "odd-alone", suspend=True), runtime("odd-alone", ml_policy={"torch": {

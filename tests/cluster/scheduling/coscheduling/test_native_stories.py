@@ -9,7 +9,9 @@ from rest import conditions, wait_until_none
 from rooms import template_of, wait_for
 
 URGENT = "urgent-native-gang"  # the name of a PriorityClass
-MODEL = "shared-by-gangs"
+MODEL, DOMAIN, CHANNEL = "shared-by-gangs", "domain", "channel"  # classes of devices
+DOMAIN_LABEL = "example.com/domain"
+DOMAIN_OF = {"node-1": "a", "node-2": "a", "node-3": "b", "node-4": "b"}
 GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/{}/podgroups"
 
 
@@ -21,6 +23,10 @@ def group_of(here, name):
 
 def size_of(group):
     return group["spec"]["schedulingPolicy"]["gang"]["minCount"]
+
+
+def domains_of(pods):
+    return {DOMAIN_OF[pod["spec"]["nodeName"]] for pod in pods}
 
 
 def until_it_waits(here, name, nodes=2):
@@ -166,18 +172,60 @@ def the_devices_of_a_gang_are_shared_and_released_with_it(room):
         here.until_runs("first")
 
 
+def a_gang_gets_one_domain_of_nodes_or_none(room):
+    # There is one device for all nodes of a domain. Its claim is the gang's, so all Pods go to the nodes that reach it.
+    with room({"node-1": 1, "node-3": 1}) as here:
+        devices.create_template(here.rest, DOMAIN)
+        here.rest.create(here.runtime(of_gang={"resourceClaims": [{"name": "domain", "resourceClaimTemplateName": DOMAIN}]}))
+        here.submit("first", seconds="never")
+        until_it_waits(here, "first")
+        here.resize("node-4", 1)
+        assert domains_of(here.until_runs("first")) == {"b"}
+        here.submit("second", seconds="never")
+        until_it_waits(here, "second")
+        here.resize("node-2", 1)
+        assert domains_of(here.until_runs("second")) == {"a"}
+
+
+def a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain(room):
+    # As NVIDIA's driver for ComputeDomains has it: a channel for each node, and a label of the nodes that NVLink connects.
+    with room({"node-1": 1, "node-3": 1}) as here:
+        devices.create_template(here.rest, CHANNEL)
+        made = here.runtime()
+        pod = template_of(made)["spec"]
+        pod["resourceClaims"] = [{"name": "channel", "resourceClaimTemplateName": CHANNEL}]
+        pod["containers"][0]["resources"]["claims"] = [{"name": "channel"}]
+        pod["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": DOMAIN_LABEL, "labelSelector": {}, "matchLabelKeys": ["jobset.sigs.k8s.io/jobset-uid"]}]}}
+        here.rest.create(made)
+        here.submit("linked", seconds="never")
+        until_it_waits(here, "linked")
+        here.resize("node-2", 1)
+        assert domains_of(here.until_runs("linked")) == {"a"}
+        assert len(devices.allocated(here.rest)) == 2
+
+
 STORIES = {story.__name__: story for story in (
     one_of_two_gangs_runs_whole_and_the_other_waits_whole, a_suspended_gang_frees_its_room_and_waits_again,
     a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
     a_launcher_joins_the_gang_that_it_does_not_count_in, an_elastic_gang_begins_with_the_fewest_nodes,
     an_urgent_gang_evicts_another_one_as_a_whole, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
-    a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it)}
+    a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it,
+    a_gang_gets_one_domain_of_nodes_or_none, a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain)}
 
 
 @pytest.fixture(scope="module")
 def outcomes(request, native_room, admin):
     admin.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": URGENT}, "value": 1000}, "priorityclasses")
     devices.install(admin, MODEL, number=2)
+    devices.install_class(admin, DOMAIN)
+    devices.install_class(admin, CHANNEL)
+    for node, domain in DOMAIN_OF.items():
+        admin.patch("nodes", node, {"metadata": {"labels": {DOMAIN_LABEL: domain}}})
+        devices.install_slice(admin, f"{CHANNEL}-{node}", {"nodeName": node}, CHANNEL, 1)
+    for domain in set(DOMAIN_OF.values()):
+        of_domain = {"matchExpressions": [{"key": DOMAIN_LABEL, "operator": "In", "values": [domain]}]}
+        devices.install_slice(admin, f"{DOMAIN}-{domain}", {"nodeSelector": {"nodeSelectorTerms": [of_domain]}}, DOMAIN, 1)
     with SideBySide(request, "story", lambda name: STORIES[name](native_room)) as stories:
         yield stories
 
