@@ -14,7 +14,7 @@ std::unique_ptr<Plugin> make_flux();
 std::unique_ptr<Plugin> make_coscheduling();
 std::unique_ptr<Plugin> make_volcano();
 std::unique_ptr<Plugin> make_yunikorn();
-std::unique_ptr<Plugin> make_kubernetes();
+std::unique_ptr<Plugin> make_native_gang();
 std::unique_ptr<Plugin> make_grace_period();
 std::unique_ptr<Plugin> make_failure_policy();
 std::unique_ptr<Plugin> make_job_set();
@@ -38,7 +38,7 @@ Pipeline make_pipeline(const Features& features) {
     list.push_back(make_coscheduling());
     list.push_back(make_volcano());
     list.push_back(make_yunikorn());
-    list.push_back(make_kubernetes());
+    list.push_back(make_native_gang());
     list.push_back(make_grace_period());
     // After all that edit Jobs and containers, since it decides when a Job has failed.
     list.push_back(make_failure_policy());

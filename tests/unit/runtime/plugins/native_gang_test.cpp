@@ -226,7 +226,7 @@ TEST_CASE("admission refuses what could not be built as a gang", "[gang]") {
 TEST_CASE("the Pods of a gang without a node say why it waits, with its size", "[gang]") {
     const auto plugins = runtime::make_pipeline({});
     const auto at = std::find_if(plugins.begin(), plugins.end(),
-                                 [](const auto& each) { return each->name() == "kubernetes"; });
+                                 [](const auto& each) { return each->name() == "native_gang"; });
     REQUIRE(at != plugins.end());
     const runtime::Plugin* const plugin = at->get();
     std::vector<Json> pods = {

@@ -6,7 +6,7 @@
 
 #include "build/pod_sets.hpp"
 #include "plugins/gang/gang.hpp"
-#include "plugins/kubernetes/waiting_gang.hpp"
+#include "plugins/native_gang/waiting_gang.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 #include "template/replicated_jobs.hpp"
@@ -34,13 +34,13 @@ constexpr Shape claims_shape = {{}, &any_object, false, most_claims};
 constexpr ShapeMember policy_members[] = {{"resourceClaims", claims_shape}};
 constexpr Shape policy_shape = {policy_members};
 
-constexpr Policy kubernetes_policy = {.group = pod_group_policy_group,
-                                      .member = "kubernetes",
-                                      .shape = &policy_shape,
-                                      .owned_kind = &native_pod_groups,
-                                      .owned_for_run = true};
+constexpr Policy native_policy = {.group = pod_group_policy_group,
+                                  .member = "kubernetes",
+                                  .shape = &policy_shape,
+                                  .owned_kind = &native_pod_groups,
+                                  .owned_for_run = true};
 
-constexpr api::RuleId admission_rules[] = {api::RuleId("kubernetes_gang")};
+constexpr api::RuleId admission_rules[] = {api::RuleId("native_gang")};
 
 std::string path_of_claim(std::size_t index) {
     return "spec.podGroupPolicy.kubernetes.resourceClaims[" + std::to_string(index) + "]";
@@ -52,7 +52,7 @@ std::optional<api::Error> misfit(const Json& job_set_spec, const Gang& gang) {
     for (const GangJob& each : gang) {
         const std::size_t index = each.pods->index;
         const Json& pod_spec = pod_spec_of(job_set_spec["replicatedJobs"][index]);
-        if (std::string why = wrong_scheduler(kubernetes_policy.member, scheduler, pod_spec); !why.empty())
+        if (std::string why = wrong_scheduler(native_policy.member, scheduler, pod_spec); !why.empty())
             return api::invalid(pod_spec_path(index) + ".schedulerName", std::move(why));
         if (!first) first = &pod_spec;
         const auto of_first = (*first)["priorityClassName"].as_string();
@@ -130,10 +130,10 @@ Json unused_claims(const Json& claims, const Json& pod_spec) {
     return unused;
 }
 
-class Kubernetes final : public Plugin {
+class NativeGang final : public Plugin {
 public:
-    std::string_view name() const override { return "kubernetes"; }
-    const Policy* policy() const override { return &kubernetes_policy; }
+    std::string_view name() const override { return "native_gang"; }
+    const Policy* policy() const override { return &native_policy; }
     std::span<const api::RuleId> rules() const override { return admission_rules; }
 
     const Json& shared_claims(const Json& policy) const override { return policy["resourceClaims"]; }
@@ -174,7 +174,7 @@ public:
             refuse(*error);
         if (const auto error = claim_error(review.runtime, review.merged_spec, review.plugins))
             refuse(*error);
-        refuse_empty_gang(kubernetes_policy.member, review, errors);
+        refuse_empty_gang(native_policy.member, review, errors);
     }
 
     void validate_runtime(const Json& runtime, api::FieldErrors& errors) const override {
@@ -190,11 +190,11 @@ public:
 
     std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
     void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(kubernetes_policy.member, review, warnings);
+        warn_of_exclusive_gang(native_policy.member, review, warnings);
     }
     void add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
                               api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(kubernetes_policy.member, runtime, plugins, warnings);
+        warn_of_exclusive_gang(native_policy.member, runtime, plugins, warnings);
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs& inputs, Info& info) const override {
@@ -205,7 +205,7 @@ public:
     }
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
-        if (auto error = empty_gang(kubernetes_policy.member, info)) return *std::move(error);
+        if (auto error = empty_gang(native_policy.member, info)) return *std::move(error);
         const Gang gang = gang_of(info.spec, info.pod_sets);
         if (auto error = misfit(info.spec, gang)) return *std::move(error);
         const std::int64_t members = members_of(gang);
@@ -261,6 +261,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_kubernetes() { return std::make_unique<Kubernetes>(); }
+std::unique_ptr<Plugin> make_native_gang() { return std::make_unique<NativeGang>(); }
 
 }  // namespace runtime

@@ -1,4 +1,4 @@
-#include "plugins/kubernetes/waiting_gang.hpp"
+#include "plugins/native_gang/waiting_gang.hpp"
 
 #include <algorithm>
 
