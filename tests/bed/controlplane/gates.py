@@ -2,7 +2,8 @@
 
 from . import releases
 
-_GATES = "--feature-gates=GenericWorkload=true,DRAWorkloadResourceClaims=true"
+NAMES = ("GenericWorkload", "DRAWorkloadResourceClaims")
+_GATES = "--feature-gates=" + ",".join(f"{name}=true" for name in NAMES)
 _OPTIONS = {
     # Its beta APIs are off by default as well.
     "kube-apiserver": [_GATES, "--runtime-config=scheduling.k8s.io/v1beta1=true"],

@@ -59,7 +59,7 @@ FOLDERS = {"home/mpiuser": 1000, "root": 0, "run/sshd": 0, "tmp": 0, "proc": 0, 
 
 def archives():
     """Returns the archives for a node. Makes missing ones."""
-    jobset = build() / "jobset"
+    jobset = (build() / "jobset").resolve()
     return [_kept("pause", PAUSE, _inputs_of_pause(), _write_pause),
             _kept("jobset", f"{JOBSET}:{version_of_jobset()}", [str(jobset)], functools.partial(_write_jobset, jobset)),
             _kept("training", TRAINING, _inputs_of_training(), _write_training)]

@@ -177,7 +177,7 @@ def kubelet_configuration(settings, name, socket):
         "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{name}", "failCgroupV1": False, "failSwapOn": False,
         "containerRuntimeEndpoint": f"unix://{socket}",
         "clusterDNS": [address_of(1)], "clusterDomain": "cluster.local", "resolvConf": str(HERE / "resolv.conf"),
-        "maxPods": 80,
+        "maxPods": 80, "featureGates": settings["gates"],
         # How soon a Pod sees a change of its Secret. JobSet's controller is ready only once it has seen its certificate.
         "syncFrequency": "5s",
         # The disk is the machine's, and may be well filled.
