@@ -348,6 +348,9 @@ TEST_CASE("an object that the cluster lacks, or of which it drops a part, is not
         };
         one.apply(2, Beside::new_job_set);
         CHECK(why() == "PodGroup ns/job: needs a kind");
+        // Pods that run do not need it any more.
+        one.apply(2, Beside::own_job_set);
+        CHECK(one.is_done());
     }
     SECTION("a field") {
         one.server.change_request = [](kube::Request& request) {

@@ -57,19 +57,18 @@ bool is_going(const Json& live) { return live["metadata"].contains("deletionTime
 // Whether an earlier run has used the object: its scheduler has said something about it.
 bool is_used(const Json& live) { return !live["status"]["conditions"].items().empty(); }
 
-lifecycle::Unavailable unavailable(const std::string& object, const runtime::BuiltObject& built,
-                                   const Json& answer) {
-    std::string why;
-    for (const runtime::Requirement& each : built.requirements)
-        if (each.member.empty()
-                ? answer.is_null()
-                : !answer.is_null() && std::as_const(built.object)["spec"].contains(each.member) &&
-                      !answer["spec"].contains(each.member))
-            why = (each.member.empty()
-                       ? "needs "
-                       : "the cluster drops spec." + std::string(each.member) + ", which needs ") +
-                  std::string(each.needs);
-    return {object, why.empty() ? "the cluster does not keep all fields of its spec" : why};
+// `answer`: what the cluster has stored; null: it lacks the kind.
+std::string what_lacks(const runtime::BuiltObject& built, const Json& answer) {
+    for (const runtime::Requirement& each : built.requirements) {
+        const std::string needs(each.needs);
+        if (answer.is_null() && each.member.empty()) return "needs " + needs;
+        const bool is_dropped = !answer.is_null() && !each.member.empty() &&
+                                built.object["spec"].contains(each.member) &&
+                                !answer["spec"].contains(each.member);
+        if (is_dropped)
+            return "the cluster drops spec." + std::string(each.member) + ", which needs " + needs;
+    }
+    return "the cluster does not keep all fields of its spec";
 }
 
 // Fails if TrainJob or JobSet have changed since they were looked at: what has been read meanwhile may be of
@@ -108,12 +107,12 @@ kube::Task<StepFailure> create_whole(kube::ApiServer& server, const runtime::Bui
     kube::Request request = creation(name.resource, wanted);
     const auto made = co_await kube::fetch(server, std::move(request));
     if (!made && made.error().code == api::Errc::not_found)
-        co_return unavailable(described(name), built, Json());
+        co_return lifecycle::Unavailable{described(name), what_lacks(built, Json())};
     if (!made) co_return WriteFailed{described(name), made.error()};
     if (runtime::is_applied(wanted, *made)) co_return lifecycle::Done();
     auto removed = co_await remove(server, name, *made);
     if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
-    co_return unavailable(described(name), built, *made);
+    co_return lifecycle::Unavailable{described(name), what_lacks(built, *made)};
 }
 
 kube::Task<StepFailure> remove_of_former_run(kube::ApiServer& server, const View& view,
@@ -132,7 +131,13 @@ kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const View& view,
         if (live && !is_going(*live)) co_return co_await remove_of_former_run(server, view, name, *live);
         co_return lifecycle::Done();
     }
-    if (!live) co_return co_await create_whole(server, built, name);
+    if (!live) {
+        auto created = co_await create_whole(server, built, name);
+        // It was there when the JobSet was created, and its Pods run.
+        const bool is_lost =
+            beside != Beside::new_job_set && std::holds_alternative<lifecycle::Unavailable>(created);
+        co_return is_lost ? StepFailure(lifecycle::Done()) : std::move(created);
+    }
     if (beside != Beside::new_job_set) co_return lifecycle::Done();
     const bool is_right =
         !is_used(*live) && runtime::is_applied(runtime::with_applied_hash(built.object), *live);

@@ -233,3 +233,17 @@ def outcomes(request, native_room, admin):
 @pytest.mark.parametrize("story", STORIES)
 def test_a_native_gang(outcomes, story):
     outcomes.result(story)
+
+
+def test_a_native_gang_waits_for_a_cluster_that_can_place_it(outcomes, cluster, native_room):
+    """The last one, since it switches the API off under all of them."""
+    cluster.switch_pod_groups(False)
+    with native_room({"node-1": 2}) as here:
+        here.rest.create(here.runtime())
+        here.submit("early", seconds="never")
+        created = wait_for("what is missing", lambda: conditions(here.rest.get("trainjobs", "early")).get("Created"))
+        assert (created["status"], created["reason"]) == ("False", "PodGroupUnavailable")
+        assert "needs scheduling.k8s.io/v1beta1 (Kubernetes 1.37 with the feature gate GenericWorkload)" in created["message"]
+        assert here.rest.get("jobsets", "early") is None
+        cluster.switch_pod_groups(True)
+        here.until_runs("early")
