@@ -191,6 +191,18 @@ class Signalbox:
         finally:
             self.start_reconciler()
 
+    @contextlib.contextmanager
+    def without_webhook(self):
+        """Stops the webhook inside the context, while the API server is still to call it. After it, one with the default options runs."""
+        problems = self.webhook.stop()
+        try:
+            yield
+        finally:
+            self.start_webhook()
+            self.configure_webhooks()
+        if problems:
+            raise AssertionError("; ".join(problems))
+
     def restore(self):
         """After the context, a reconciler with the default options runs, and the runtimes are the shipped ones, unchanged."""
         if self.reconciler is None or not self.reconciler.running() or self.reconciler.arguments != self._default_arguments:

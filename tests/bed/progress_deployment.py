@@ -25,7 +25,7 @@ def start(cluster, binaries, *options, log="progress.log"):
     reconciler needs GATE or DEADLINE_GATE. A second replica needs a log of its own."""
     cluster.kubectl("apply", "--server-side", "-f", COMPONENT / "rbac.yaml", "-f", COMPONENT / "account-policy.yaml")
     container, = yaml.safe_load((COMPONENT / "deployment.yaml").read_text())["spec"]["template"]["spec"]["containers"]
-    arguments = [argument.replace("0.0.0.0:10443", "127.0.0.1:0").replace("0.0.0.0:8080", "127.0.0.1:0") for argument in container["args"]]
+    arguments = [re.sub("listen=:.*", "listen=127.0.0.1:0", argument) for argument in container["args"]]
     program = Program(pathlib.Path(binaries) / "signalbox-webhook", pathlib.Path(cluster.directory) / log, [
         *arguments, "--kubeconfig", cluster.service_account_kubeconfig(NAMESPACE, "signalbox-progress", NAMESPACE),
         "--shutdown-delay=0s", "--progress-interval=1s", "--progress-source-rate=0", *options])

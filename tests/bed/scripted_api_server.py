@@ -2,16 +2,17 @@
 
 import http.server
 import json
+import socket
 import threading
 import time
 import urllib.parse
 
 
 class ScriptedApiServer:
-    """HTTP on loopback, with TLS if `tls` is an SSLContext, one thread per connection. A derived class answers requests in answer(). A
+    """HTTP on loopback, of IPv6 if `host` is "::1", with TLS if `tls` is an SSLContext, one thread per connection. A derived class answers requests in answer(). A
     context manager."""
 
-    def __init__(self, port=0, tls=None):
+    def __init__(self, port=0, tls=None, host="127.0.0.1"):
         self.ended = threading.Event()  # set when the server is stopped; ends answers that hang
         self.seconds_ahead = 0  # offset of its clock, in the header `Date`
         outer = self
@@ -31,6 +32,7 @@ class ScriptedApiServer:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
             allow_reuse_address = True
             daemon_threads = True
             request_queue_size = 512  # with the five of Python, the kernel drops connections that come together, and clients wait
@@ -38,7 +40,7 @@ class ScriptedApiServer:
             def handle_error(self, *_):
                 pass  # clients may disconnect at any time
 
-        self._server = Server(("127.0.0.1", port), Handler)
+        self._server = Server((host, port), Handler)
         self.port = self._server.server_port
         if tls:
             # Each connection's thread does its handshake.

@@ -61,8 +61,8 @@ def free_port():
 class ApiServer(ScriptedApiServer):
     """The part of an API server that the webhook uses: watches that never change, and GETs."""
 
-    def __init__(self, port=0):
-        super().__init__(port)
+    def __init__(self, port=0, **options):
+        super().__init__(port, **options)
         self.objects = {}  # by path; GET returns them, watches do not
         self.installed = True  # whether the CRDs are installed
         self.delay = 0.0  # seconds before a GET is answered; release() ends them early

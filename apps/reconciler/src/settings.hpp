@@ -15,7 +15,7 @@ namespace reconciler {
 struct Settings {
     std::string kubeconfig = {};  ///< empty: the pod's service account
     kube::Namespaces namespaces = {};
-    net::HostPort admin_listen{"0.0.0.0", 8080};
+    net::HostPort admin_listen{"::", 8080};
     bool leader_elect = true;
     api::ObjectKey lease = {};  ///< empty parts have a default: lease_of()
     int concurrency = 64;       ///< concurrent reconciles

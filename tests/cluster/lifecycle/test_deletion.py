@@ -1,11 +1,46 @@
-"""The report of a TrainJob whose deletion is blocked."""
+"""Deletions: without the webhook, and the report of one that is blocked."""
 
 import pytest
 
-from jobs import train_job
-from progress import events, until_gone, until_runs
-from rest import wait_for
+from jobs import runtime, train_job
+from progress import events, fail_pod, pods, until_gone, until_runs
+from rest import ApiError, wait_for
 from test_suspended_changes import a_disk, storing
+from together import new_namespace
+
+
+def test_a_deletion_of_every_kind_ends_while_no_webhook_answers(signalbox, rest, admin):
+    """The last step of most of them removes a finalizer, by an update that the API server would have reviewed."""
+    rest.create(runtime())
+    for name, kind in (("of-the-team", "TrainingRuntime"), ("of-all", "ClusterTrainingRuntime")):
+        rest.create(runtime(name, kind))
+    names = ["foreground", "background", "orphan", "pruned", "expired"]
+    with new_namespace(admin) as other:
+        for name, where in [(name, None) for name in names] + [("of-the-namespace", other)]:
+            rest.create(train_job(name, seconds="never", namespace=where, ttlSecondsAfterFinished=0))
+        for name in names:
+            until_runs(rest, name)
+        wait_for("its JobSet", lambda: rest.get("jobsets", "of-the-namespace", other))
+        with signalbox.without_webhook():
+            with pytest.raises(ApiError, match="failed calling webhook"):
+                rest.create(train_job("new"))
+            with pytest.raises(ApiError, match="failed calling webhook"):
+                rest.patch("trainjobs", "background", {"metadata": {"finalizers": ["example.com/hold"]}})
+            fail_pod(rest, *pods(rest, "expired"), 1)
+            for name in ("foreground", "background", "orphan"):
+                rest.delete("trainjobs", name, propagation=name.capitalize())
+            # As Argo CD prunes: all that a repository no longer has, at once and in the foreground, whoever uses it.
+            for kind, name in (("clustertrainingruntimes", "of-all"), ("trainingruntimes", "of-the-team"), ("trainjobs", "pruned")):
+                rest.delete(kind, name, propagation="Foreground")
+            rest.delete("trainjobs", "of-the-namespace", other, propagation="Foreground")
+            admin.delete("namespaces", other)
+            for name in names:
+                until_gone(rest, name)
+            wait_for("the runtimes to go", lambda: not rest.get("trainingruntimes", "of-the-team") and not rest.get(
+                "clustertrainingruntimes", "of-all"))
+            wait_for("the namespace to go", lambda: admin.get("namespaces", other) is None)
+    wait_for("the other JobSets to go", lambda: [each["metadata"]["name"] for each in rest.list("jobsets")] == ["orphan"])
+    assert pods(rest, "orphan") and "ownerReferences" not in rest.get("jobsets", "orphan")["metadata"]
 
 
 @pytest.mark.long

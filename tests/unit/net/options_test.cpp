@@ -13,7 +13,7 @@ namespace {
 enum class When { always, on_failure };
 
 struct Settings {
-    net::HostPort listen{.host = "0.0.0.0", .port = 9443};
+    net::HostPort listen{.host = "::", .port = 9443};
     std::string file = {};
     api::ObjectKey lease = {};
     net::ByteCount size{512 * 1024};
@@ -114,11 +114,11 @@ TEST_CASE("a usage error is one line with the allowed values", "[net]") {
         {{"--"}, "unexpected argument \"--\": options begin with --"},
         {{"-x"}, "unexpected argument \"-x\": options begin with --"},
         {{"--listen"}, "--listen needs a value: HOST:PORT"},
-        {{"--listen=host"}, "--listen=host: must be HOST:PORT, such as 0.0.0.0:8080, [::1]:8080 or :8080"},
+        {{"--listen=host"}, "--listen=host: must be HOST:PORT, such as 127.0.0.1:8080, [::1]:8080 or :8080"},
         {{"--listen=::1:80"},
-         "--listen=::1:80: must be HOST:PORT, such as 0.0.0.0:8080, [::1]:8080 or :8080"},
+         "--listen=::1:80: must be HOST:PORT, such as 127.0.0.1:8080, [::1]:8080 or :8080"},
         {{"--listen=a:65536"},
-         "--listen=a:65536: must be HOST:PORT, such as 0.0.0.0:8080, [::1]:8080 or :8080"},
+         "--listen=a:65536: must be HOST:PORT, such as 127.0.0.1:8080, [::1]:8080 or :8080"},
         {{"--lease=a"}, "--lease=a: must be NAMESPACE/NAME"},
         {{"--lease=a/"}, "--lease=a/: must be NAMESPACE/NAME"},
         {{"--lease=a/b/c"}, "--lease=a/b/c: must be NAMESPACE/NAME"},
@@ -164,8 +164,8 @@ TEST_CASE("a list may be given in parts, and of other values the last one counts
 
 TEST_CASE("addresses are read with and without a host", "[net]") {
     const std::pair<const char*, net::HostPort> cases[] = {
-        {"127.0.0.1:80", {"127.0.0.1", 80}}, {":80", {"0.0.0.0", 80}},    {"[::]:80", {"::", 80}},
-        {"localhost:0", {"localhost", 0}},   {"8080", {"0.0.0.0", 8080}}, {"0", {"0.0.0.0", 0}},
+        {"127.0.0.1:80", {"127.0.0.1", 80}}, {":80", {"::", 80}},    {"[::]:80", {"::", 80}},
+        {"localhost:0", {"localhost", 0}},   {"8080", {"::", 8080}}, {"0", {"::", 0}},
     };
     for (const auto& [text, want] : cases) {
         net::HostPort address;
@@ -236,7 +236,7 @@ TEST_CASE("help lists every option with its default", "[net]") {
     Settings s;
     const auto help = parse(s, {"--help"});
     CHECK(help.starts_with("Usage: prog [options]\n\nDoes things.\n\n"));
-    CHECK(help.find("  --listen HOST:PORT              where to listen (default 0.0.0.0:9443)\n") !=
+    CHECK(help.find("  --listen HOST:PORT              where to listen (default [::]:9443)\n") !=
           std::string::npos);
     CHECK(help.find("  --leader-elect[=bool]           whether to elect (default true)\n") !=
           std::string::npos);

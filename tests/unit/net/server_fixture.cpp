@@ -30,7 +30,7 @@ TestServer::TestServer(TestServerOptions options)
     : log(net::LogLevel::debug, net::LogFormat::json, [this](auto line) { log_lines.emplace_back(line); }),
       released_(std::make_unique<net::Wakeup>(loop.executor())) {
     net::ServerConfig config;
-    config.host = "127.0.0.1";
+    config.host = options.host;
     config.limits = options.limits;
     config.refuse = std::move(options.refuse);
     config.is_to_known = [](const net::HttpResponse& response) { return response.status != 403; };

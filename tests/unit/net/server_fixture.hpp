@@ -22,6 +22,7 @@ struct TestServerOptions {
     net::ServerLimits limits = {};
     std::string client_ca = {};
     net::Refuse refuse = {};
+    std::string host = "127.0.0.1";  ///< must be reached by that
 };
 
 /// A server on loopback with a loop of its own. Its handler answers /echo with "METHOD target body", /slow

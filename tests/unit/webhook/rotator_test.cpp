@@ -30,7 +30,8 @@ Json configuration(const std::string& path, int webhooks) {
     Json made = Json::object({{"metadata", Json::object({{"name", name}})}, {"webhooks", Json::array()}});
     for (int i = 0; i < webhooks; ++i)
         made["webhooks"].push_back(*api::parse_json(
-            R"({"name": "w", "clientConfig": {"service": {"name": "hook", "namespace": "ns", "path": "/x"}}})"));
+            R"({"name": "w", "clientConfig": {"service": {"name": "hook", "namespace": "ns", "path": "/x"}},
+                "matchConditions": [{"name": "a", "expression": "true"}]})"));
     made["webhooks"].push_back(
         *api::parse_json(R"({"name": "other", "clientConfig": {"url": "https://x"}})"));
     return made;
@@ -191,8 +192,15 @@ bool holds(const std::string& bundle, const std::string& authority) {
 TEST_CASE("a first start stores a certificate, writes the configurations, and then presents it",
           "[rotator]") {
     World world;
+    const auto before = world.cluster.objects;
     auto& replica = world.start();
     world.clock.run_for(1s);
+    for (const auto& path : {validating, mutating}) {
+        Json after = world.cluster.objects[path];
+        after["metadata"].erase("resourceVersion");
+        for (Json& webhook : after["webhooks"].items()) webhook["clientConfig"].erase("caBundle");
+        CHECK(after == before.at(path));
+    }
     CHECK(world.cluster.writes == std::vector<std::string>{"PATCH cert", "PUT validator.trainer.kubeflow.org",
                                                            "PUT defaulter.trainer.kubeflow.org"});
     for (std::size_t i = 0; i < 3; ++i)

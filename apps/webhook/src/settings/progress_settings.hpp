@@ -21,7 +21,7 @@ std::string show_option(const Services& services);
 
 /// The settings of the server of progress reports.
 struct ProgressSettings {
-    net::HostPort listen{"0.0.0.0", 10443};
+    net::HostPort listen{"::", 10443};
     std::string tls_cert = {};
     std::string tls_key = {};
     api::ObjectKey cert_secret = {};  ///< replaces the files, with the next

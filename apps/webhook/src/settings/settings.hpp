@@ -24,7 +24,7 @@ struct Settings {
     kube::Namespaces namespaces = {};
     Services services = {};
     ProgressSettings progress = {};  ///< only if it is started
-    net::HostPort listen{"0.0.0.0", 9443};
+    net::HostPort listen{"::", 9443};
     std::string tls_cert = {};
     std::string tls_key = {};
     bool self_signed = false;
@@ -34,7 +34,7 @@ struct Settings {
     std::string client_ca = {};       ///< empty: clients need no certificate
     std::string token_audience = {};  ///< empty: clients need no token
     std::string token_users = {};     ///< comma-separated; empty: all users with a token
-    net::HostPort admin_listen{"0.0.0.0", 8080};
+    net::HostPort admin_listen{"::", 8080};
     int threads = 1;
     /// Of the whole process; see share(). Enough for five API servers. With it the process stays below the
     /// memory limit of the Deployment in manifests/base.

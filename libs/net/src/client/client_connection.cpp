@@ -38,6 +38,12 @@ api::Result<std::string> connect_request(const ClientConfig& config) {
 
 }  // namespace
 
+std::string Target::place() const {
+    const std::string server = place_of(config.host, config.port);
+    if (!config.proxy) return server;
+    return server + " by the proxy " + place_of(host_of(*config.proxy), port_of(*config.proxy));
+}
+
 api::Result<std::shared_ptr<const Target>> make_target(ClientConfig config) {
     auto target = std::make_shared<Target>();
     if (config.tls) {

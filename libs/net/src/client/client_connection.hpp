@@ -22,12 +22,7 @@ struct Target {
     std::string connect_request = {};  ///< for the proxy; empty: none
 
     /// For errors: the server, and how it is reached.
-    std::string place() const {
-        const std::string server = config.host + ":" + config.port;
-        return config.proxy
-                   ? server + " by the proxy " + host_of(*config.proxy) + ":" + port_of(*config.proxy)
-                   : server;
-    }
+    std::string place() const;
 };
 
 /// Fails if the PEM texts are broken or do not belong together.

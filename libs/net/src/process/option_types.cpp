@@ -77,9 +77,9 @@ api::Result<> read_option(std::string_view text, double& target) {
 }
 
 api::Result<> read_option(std::string_view text, HostPort& target) {
-    const auto wrong = [] { return must_be("HOST:PORT, such as 0.0.0.0:8080, [::1]:8080 or :8080"); };
+    const auto wrong = [] { return must_be("HOST:PORT, such as 127.0.0.1:8080, [::1]:8080 or :8080"); };
     const auto colon = text.rfind(':');
-    // A port alone means all interfaces, as ":PORT".
+    // A port alone means all addresses, as ":PORT".
     const auto port = read_integer(colon == std::string_view::npos ? text : text.substr(colon + 1), 0, 65535);
     if (!port) return wrong();
     auto host = colon == std::string_view::npos ? std::string_view() : text.substr(0, colon);
@@ -87,8 +87,7 @@ api::Result<> read_option(std::string_view text, HostPort& target) {
         host = host.substr(1, host.size() - 2);
     else if (host.find_first_of(":[] /") != std::string_view::npos)
         return wrong();
-    target = {.host = host.empty() ? "0.0.0.0" : std::string(host),
-              .port = static_cast<std::uint16_t>(*port)};
+    target = {.host = host.empty() ? "::" : std::string(host), .port = static_cast<std::uint16_t>(*port)};
     return {};
 }
 

@@ -4,9 +4,11 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "net/process/option_types.hpp"
 #include "net/server/source.hpp"
 
 namespace net {
@@ -25,16 +27,18 @@ constexpr std::size_t max_spare_exchanges = 64;
 // One TLS record, and room to detect a header above its limit.
 constexpr std::size_t least_buffer = 16 * 1024;
 constexpr std::size_t beyond_header = 1024;
+constexpr std::string_view choose_address =
+    ": choose an address of this machine, or leave it out to listen on all";
 
 api::Error cannot_listen(const ServerConfig& config, const boost::system::error_code& error) {
-    const auto place = config.host + ":" + std::to_string(config.port);
+    const auto place = to_string(HostPort{config.host, config.port});
     auto text = "cannot listen on " + place + ": " + error.message();
     if (error == asio::error::address_in_use)
         text = "cannot listen on " + place + ": the port is in use: stop its owner or choose another port";
     else if (error == asio::error::access_denied)
         text += ": choose a port above 1023 or allow this process to bind it";
     else if (error == boost::system::errc::address_not_available)
-        text += ": choose an address of this machine, or 0.0.0.0 for all";
+        text += choose_address;
     return {.code = api::Errc::unavailable, .message = std::move(text)};
 }
 
@@ -94,14 +98,28 @@ api::Result<std::uint16_t> ConnectionTable::listen() {
     const auto found = resolver.resolve(config.host, std::to_string(config.port),
                                         tcp::resolver::passive | tcp::resolver::numeric_service, error);
     if (error || found.empty()) {
-        return api::Error{.code = api::Errc::unavailable,
-                          .message = "cannot listen on " + config.host +
-                                     ": no such address: use an address "
-                                     "of this machine, or 0.0.0.0 for all"};
+        return api::Error{
+            .code = api::Errc::unavailable,
+            .message = "cannot listen on " + config.host + ": no such address" + std::string(choose_address)};
     }
     const auto endpoint = found.begin()->endpoint();
+    open(endpoint, error);
+    const bool has_no_v6 = error == boost::system::errc::address_family_not_supported ||
+                           error == boost::system::errc::address_not_available;
+    if (has_no_v6 && endpoint.address() == asio::ip::address_v6::any()) {
+        log.info("listening on IPv4 alone: this machine has no IPv6", {{"error", error.message()}});
+        open(tcp::endpoint(tcp::v4(), endpoint.port()), error);
+    }
+    if (error) return cannot_listen(config, error);
+    return acceptor_.local_endpoint().port();
+}
+
+// Closes the acceptor if it fails.
+void ConnectionTable::open(const tcp::endpoint& endpoint, boost::system::error_code& error) {
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    // A socket of all addresses of IPv6 takes IPv4, too, whatever the machine's default is.
+    if (!error && endpoint.protocol() == tcp::v6()) acceptor_.set_option(asio::ip::v6_only(false), error);
     if (!error && config.share_port) {
         using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
         acceptor_.set_option(ReusePort(true), error);
@@ -109,12 +127,9 @@ api::Result<std::uint16_t> ConnectionTable::listen() {
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (!error) acceptor_.non_blocking(true, error);
-    if (error) {
-        boost::system::error_code ignored;
-        acceptor_.close(ignored);
-        return cannot_listen(config, error);
-    }
-    return acceptor_.local_endpoint().port();
+    if (!error) return;
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
 }
 
 Task<> ConnectionTable::accept_loop(std::shared_ptr<ConnectionTable> table) {

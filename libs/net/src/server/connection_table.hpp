@@ -110,6 +110,7 @@ private:
     void start_draining();
 
     const Serve serve_;
+    void open(const boost::asio::ip::tcp::endpoint& endpoint, boost::system::error_code& error);
     boost::asio::ip::tcp::acceptor acceptor_;
     boost::asio::steady_timer expiry_;
     boost::asio::steady_timer all_gone_;

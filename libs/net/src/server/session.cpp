@@ -39,7 +39,12 @@ HttpResponse plain(std::string_view text) {
 std::string address_of(const Session::Socket& socket) {
     boost::system::error_code gone;
     const auto endpoint = socket.remote_endpoint(gone);
-    return gone ? std::string() : endpoint.address().to_string();
+    if (gone) return "";
+    const auto address = endpoint.address();
+    // Of a client that uses IPv4, on a socket of both.
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+    return address.to_string();
 }
 
 }  // namespace

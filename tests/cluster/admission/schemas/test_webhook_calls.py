@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from schema_server import ROOT, build
-from rest import wait_for
+from rest import ApiError, wait_for
 from tls_webhook import TlsWebhook
 
 TRAIN_JOB = {
@@ -127,6 +127,22 @@ def test_writing_a_status_is_not_reviewed(rest, webhook, job):
 def test_a_dry_run_is_reviewed_and_says_so(rest, webhook):
     asked = asked_during(webhook, lambda: rest.create(copy.deepcopy(TRAIN_JOB), dry_run=True))
     assert [(name, request["dryRun"]) for name, request in asked] == [("mutate", True), ("validate", True)]
+
+
+@pytest.mark.parametrize("obj", [TRAIN_JOB, runtime("TrainingRuntime"), runtime("ClusterTrainingRuntime")], ids=lambda obj: obj["kind"])
+def test_what_is_being_deleted_is_not_reviewed_whatever_a_request_says_of_it(rest, webhook, obj):
+    plural, held = obj["kind"].lower() + "s", copy.deepcopy(obj)
+    held["metadata"] |= {"name": "held", "finalizers": ["example.com/hold"]}
+    pretended = {"deletionTimestamp": "2026-01-15T10:00:00Z"}
+    assert asked_during(webhook, lambda: rest.create({**held, "metadata": {**held["metadata"], **pretended}})) != []
+    with pytest.raises(ApiError, match="field is immutable"):
+        rest.patch(plural, "held", {"metadata": pretended}, "default")
+    rest.delete(plural, "held", "default")
+    last = rest.get(plural, "held", "default")
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"):
+        del last["metadata"][name]
+    assert asked_during(webhook, lambda: rest.replace(plural, last)) == []
+    assert rest.get(plural, "held", "default") is None
 
 
 def deleted(rest, plural, obj):

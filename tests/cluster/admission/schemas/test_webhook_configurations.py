@@ -7,6 +7,8 @@ from schema_server import ROOT, build
 PATH = "/{action}-trainer-kubeflow-org-v1alpha1-{kind}"
 OPT_OUT = {"matchExpressions": [
     {"key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn", "values": ["disabled"]}]}
+# The stored object decides: a request cannot pretend that an object is being deleted, nor hide it.
+STAYS = {"name": "is-not-being-deleted", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"}
 
 
 def webhook(action, kind, **more):
@@ -22,6 +24,7 @@ def webhook(action, kind, **more):
         "failurePolicy": "Fail",
         "matchPolicy": "Equivalent",
         "timeoutSeconds": 10,
+        "matchConditions": [STAYS],
         **more,
     }
 
@@ -30,6 +33,7 @@ def deletion(kind):
     """Returns the webhook for deletions, which only warns."""
     asked = webhook("validate", kind, objectSelector=OPT_OUT, failurePolicy="Ignore", timeoutSeconds=2)
     asked["rules"][0]["operations"] = ["DELETE"]
+    del asked["matchConditions"]
     return {**asked, "name": f"deletion.{kind}.trainer.kubeflow.org"}
 
 

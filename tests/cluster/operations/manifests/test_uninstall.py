@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from schema_server import ROOT, follow, is_served
-from rest import Rest, wait_for
+from rest import ApiError, Rest, wait_for
 from test_release import VERSION, chart, helm, layouts, release  # noqa: F401
 
 OVERLAY = ROOT / "manifests" / "overlays" / "self-signed"
@@ -112,3 +112,43 @@ def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client
     assert client.request("GET", path)["metadata"]["uid"] == foreign
     assert [client.get(kind, name, "kubeflow-system") for kind, name in (
         ("secrets", "signalbox-webhook-cert"), ("leases", "trainer.kubeflow.org"))] == [None, None]
+
+
+SPECIMENS = ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]
+PARTS = {"programs": "deployments,services,serviceaccounts", "kinds": "crd", "namespace": "namespace",
+         "roles": "clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings",
+         "webhooks": "validatingwebhookconfigurations,mutatingwebhookconfigurations"}
+
+
+@pytest.mark.long  # the garbage collector learns of a new kind within half a minute
+@pytest.mark.parametrize("order", [("objects", "programs", "webhooks", "kinds", "roles", "namespace"),
+                                   ("namespace", "objects", "roles", "kinds", "programs", "webhooks"),
+                                   ("kinds", "objects", "namespace", "roles", "programs", "webhooks")], ids=lambda order: order[0])
+def test_removing_all_ends_in_any_order_although_no_webhook_answers(cluster, order):
+    """As GitOps does: nothing waits for what goes before it. The Service has no Pods all the time."""
+    client, ours = Rest(cluster.kubeconfig), ("-l", "app.kubernetes.io/part-of=signalbox", "--wait=false", "--ignore-not-found")
+    cluster.kubectl("apply", "--server-side", "-k", OVERLAY)
+    for plural in SPECIMENS:
+        wait_for(f"{plural} to be served", lambda: is_served(client, plural))
+    make_user_objects(cluster, client)
+    runtime = client.list("clustertrainingruntimes")[0]
+    client.create({"apiVersion": runtime["apiVersion"], "kind": "TrainingRuntime", "spec": runtime["spec"],
+                   "metadata": {"name": "mine", "namespace": "default", "finalizers": ["example.com/hold"]}})
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", OVERLAY)
+
+    def is_reviewed():
+        try:
+            client.patch("trainjobs", "mine", {"metadata": {"labels": {"a": "b"}}}, "default")
+        except ApiError as error:
+            return "failed calling webhook" in str(error)
+        return False
+    wait_for("the API server to call the webhook", is_reviewed)
+    for part in order:
+        if part == "objects":
+            for plural in SPECIMENS:
+                for each in client.list(plural):
+                    client.delete(plural, each["metadata"]["name"], each["metadata"].get("namespace"), propagation="Foreground")
+            client.patch("trainingruntimes", "mine", {"metadata": {"finalizers": None}}, "default")
+        else:
+            cluster.kubectl("delete", PARTS[part], *(["-n", "kubeflow-system"] if part == "programs" else []), *ours)
+    wait_for("all to go", lambda: not kinds_of_ours(cluster), timeout=60)

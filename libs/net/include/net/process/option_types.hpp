@@ -14,8 +14,8 @@
 
 namespace net {
 
-/// An address to listen on. Written HOST:PORT, [IPv6]:PORT, :PORT or PORT (the last two: all IPv4
-/// interfaces).
+/// An address to listen on. Written HOST:PORT, [IPv6]:PORT, :PORT or PORT. The last two, as [::]:PORT, mean
+/// all addresses of both families.
 struct HostPort {
     std::string host = {};
     std::uint16_t port = 0;

@@ -68,7 +68,8 @@ using Refuse = std::function<HttpResponse(int status, std::string_view text)>;
 using IsToKnown = std::function<bool(const HttpResponse&)>;
 
 struct ServerConfig {
-    std::string host = "0.0.0.0";
+    /// "::" takes IPv4, too, and IPv4 alone where the machine has no IPv6.
+    std::string host = "::";
     std::uint16_t port = 0;         ///< 0: any free port
     std::shared_ptr<Tls> tls = {};  ///< null: plain HTTP
     bool share_port = false;        ///< SO_REUSEPORT, for one server per thread on the same port
