@@ -216,10 +216,12 @@ void Concluder::operator()(const CleanUp& clean_up) {
     if (stops && end_of_stop(job_) > now_)
         conclusion_.requeue_after = sooner(conclusion_.requeue_after, end_of_stop(job_) - now_);
     const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
-    if (failed && failed->object != name_of("JobSet", job_))
-        report_error(failed->object, failed->error);
-    else if (clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove)
+    const bool ends = clean_up.job_set == EndOfJobSet::suspend || clean_up.job_set == EndOfJobSet::remove;
+    const bool is_of_job_set = ends && (!failed || failed->object == name_of("JobSet", job_));
+    if (is_of_job_set)
         report_end_of_job_set(clean_up.job_set);
+    else if (failed)
+        report_error(failed->object, failed->error);
     if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
         report_error(outcome_.policy_unread->object, outcome_.policy_unread->error);
 }

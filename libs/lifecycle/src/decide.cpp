@@ -260,7 +260,7 @@ struct MayComeOfUnseenJobSet {
     }
     bool operator()(const BuildFailed&) const { return true; }
     bool operator()(const ForeignObject&) const { return true; }
-    // The claim may belong to that JobSet.
+    // What is being deleted may belong to that JobSet.
     bool operator()(const WaitingForDeletion&) const { return true; }
     bool operator()(const auto&) const { return false; }
 };

@@ -56,7 +56,7 @@ std::string describe(const Waiting& waiting) {
 
 std::string describe(const WaitingForDeletion& waiting) {
     std::string text;
-    for (const std::string& claim : waiting.objects) text += (text.empty() ? "" : ", ") + claim;
+    for (const std::string& object : waiting.objects) text += (text.empty() ? "" : ", ") + object;
     text += waiting.objects.size() > 1 ? " are being deleted; the job goes on once they are gone"
                                        : " is being deleted; the job goes on once it is gone";
     return text + (waiting.besides.empty() ? "" : ". Besides: " + waiting.besides);

@@ -301,9 +301,9 @@ TEST_CASE("what is made for a run is there before Pods, and goes with them", "[o
         CHECK(one.waits());
     }
     SECTION("it goes while the job is suspended") {
-        CHECK(one.apply(2, Beside::new_job_set, true) == Writes{"DELETE " + native_path});
+        CHECK(one.apply(2, Beside::own_job_set, true) == Writes{"DELETE " + native_path});
         CHECK(one.is_done());
-        CHECK(one.apply(2, Beside::new_job_set, true) == Writes{});
+        CHECK(one.apply(2, Beside::own_job_set, true) == Writes{});
     }
     SECTION("a resume waits until the Pods of before have let it go") {
         one.server.edit(test::native_pod_groups, {"ns", "job"}, [](Json& live) {

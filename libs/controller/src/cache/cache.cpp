@@ -379,7 +379,8 @@ void Cache::enqueue_those_without(std::size_t owned_kind, const std::string& par
     });
 }
 
-// Ignores a change of the status alone: the scheduler writes that of a PodGroup all the time.
+// Ignores a change of the status alone: the scheduler writes that of a PodGroup all the time. Those of
+// Kubernetes' own scheduler have no generation, so only their creation and their end are seen.
 void Cache::enqueue_owner_of(const api::ObjectKey& owned, const OwnedEntry* before, const OwnedEntry* after) {
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->index.generation == after->index.generation;

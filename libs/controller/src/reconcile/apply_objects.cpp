@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "reconcile/changed_meanwhile.hpp"
+#include "reconcile/objects_of_run.hpp"
 #include "runtime/applied_hash.hpp"
 
 namespace controller {
@@ -57,82 +57,26 @@ bool is_going(const Json& live) { return live["metadata"].contains("deletionTime
 // Whether an earlier run has used the object: its scheduler has said something about it.
 bool is_used(const Json& live) { return !live["status"]["conditions"].items().empty(); }
 
-// `answer`: what the cluster has stored; null: it lacks the kind.
-std::string what_lacks(const runtime::BuiltObject& built, const Json& answer) {
-    for (const runtime::Requirement& each : built.requirements) {
-        const std::string needs(each.needs);
-        if (answer.is_null() && each.member.empty()) return "needs " + needs;
-        const bool is_dropped = !answer.is_null() && !each.member.empty() &&
-                                built.object["spec"].contains(each.member) &&
-                                !answer["spec"].contains(each.member);
-        if (is_dropped)
-            return "the cluster drops spec." + std::string(each.member) + ", which needs " + needs;
-    }
-    return "the cluster does not keep all fields of its spec";
-}
-
-// Fails if TrainJob or JobSet have changed since they were looked at: what has been read meanwhile may be of
-// a later run, which another reconciler has begun.
-kube::Task<StepFailure> see_that_no_run_has_begun(kube::ApiServer& server, const View& view) {
-    const api::ObjectMeta& job = view.observed.job->meta;
-    const auto is_as_seen = [](const std::optional<Json>& now, const std::string& version) {
-        return (now ? api::parse_meta(*now).resource_version : "") == version;
-    };
-    const std::string job_name = "TrainJob " + to_string(job.key());
-    const auto now = co_await read(server, kube::resources::train_jobs, job.key(), managed_fields);
-    if (!now) co_return lifecycle::ReadFailed{job_name, now.error()};
-    if (!is_as_seen(*now, job.resource_version))
-        co_return WriteFailed{job_name, changed_meanwhile("it has changed; reconciling again")};
-    const std::string job_set_name = "JobSet " + to_string(job.key());
-    const auto job_set = co_await read(server, kube::resources::job_sets, job.key(), managed_fields);
-    if (!job_set) co_return lifecycle::ReadFailed{job_set_name, job_set.error()};
-    const auto& seen = view.observed.job_set;
-    if (!is_as_seen(*job_set, seen ? seen->meta.resource_version : ""))
-        co_return WriteFailed{job_set_name, changed_meanwhile("it has changed; reconciling again")};
-    co_return lifecycle::Done();
-}
-
-kube::Task<StepFailure> remove(kube::ApiServer& server, const runtime::Need& name, const Json& live) {
-    kube::Request removal = kube::remove(name.resource, name.key, kube::Propagation::background,
-                                         kube::SameObject(api::parse_meta(live).uid));
-    const auto removed = co_await server.send(std::move(removal));
-    if (removed || removed.error().code == api::Errc::not_found) co_return lifecycle::Done();
-    co_return WriteFailed{described(name), removed.error(), lifecycle::Write::remove};
-}
-
-// An object that the cluster has not kept as a whole goes again: Pods would be scheduled by what is left.
-kube::Task<StepFailure> create_whole(kube::ApiServer& server, const runtime::BuiltObject& built,
-                                     const runtime::Need& name) {
-    const Json wanted = runtime::with_applied_hash(built.object);
-    kube::Request request = creation(name.resource, wanted);
-    const auto made = co_await kube::fetch(server, std::move(request));
-    if (!made && made.error().code == api::Errc::not_found)
-        co_return lifecycle::Unavailable{described(name), what_lacks(built, Json())};
-    if (!made) co_return WriteFailed{described(name), made.error()};
-    if (runtime::is_applied(wanted, *made)) co_return lifecycle::Done();
-    auto removed = co_await remove(server, name, *made);
-    if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
-    co_return lifecycle::Unavailable{described(name), what_lacks(built, *made)};
-}
-
-kube::Task<StepFailure> remove_of_former_run(kube::ApiServer& server, const View& view,
-                                             const runtime::Need& name, const Json& live) {
-    auto checked = co_await see_that_no_run_has_begun(server, view);
-    if (!std::holds_alternative<lifecycle::Done>(checked)) co_return checked;
-    co_return co_await remove(server, name, live);
+// Returns whether no Pods of the job may start: it, or Kueue, holds the JobSet.
+bool is_held(const View& view, const runtime::Built& built, Beside beside) {
+    if (built.objects.back().object["spec"]["suspend"].bool_or(false)) return true;
+    return beside != Beside::new_job_set && view.observed.job_set && view.observed.job_set->suspend;
 }
 
 // `live`: nullptr if there is none. An object that goes is awaited where the JobSet is written, and else no
 // obstacle: Pods keep it until they have ended.
 kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const View& view,
                                       const runtime::BuiltObject& built, const runtime::Need& name,
-                                      const Json* live, Beside beside, bool is_suspended) {
-    if (is_suspended) {
-        if (live && !is_going(*live)) co_return co_await remove_of_former_run(server, view, name, *live);
+                                      const Json* live, Beside beside, bool held) {
+    if (held) {
+        if (live) co_return co_await remove_of_former_run(server, view, name.resource, *live);
+        // A cluster that lacks the kind also drops from Jobs what names the object, and for good.
+        const bool is_first = beside == Beside::new_job_set && !view.observed.job_set;
+        if (is_first) co_return co_await create_for_run(server, built, name.resource, true);
         co_return lifecycle::Done();
     }
     if (!live) {
-        auto created = co_await create_whole(server, built, name);
+        auto created = co_await create_for_run(server, built, name.resource, false);
         // It was there when the JobSet was created, and its Pods run.
         const bool is_lost =
             beside != Beside::new_job_set && std::holds_alternative<lifecycle::Unavailable>(created);
@@ -142,10 +86,8 @@ kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const View& view,
     const bool is_right =
         !is_used(*live) && runtime::is_applied(runtime::with_applied_hash(built.object), *live);
     if (is_right && !is_going(*live)) co_return lifecycle::Done();
-    if (!is_going(*live)) {
-        auto removed = co_await remove_of_former_run(server, view, name, *live);
-        if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
-    }
+    auto removed = co_await remove_of_former_run(server, view, name.resource, *live);
+    if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
     co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
 }
 
@@ -165,7 +107,7 @@ std::optional<kube::Request> request_for(const runtime::BuiltObject& built, cons
 
 kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const View& view, const runtime::Built& built,
                                       const NeededObjects& found, Beside beside, Template pods) {
-    const bool is_suspended = built.objects.back().object["spec"]["suspend"].bool_or(false);
+    const bool held = is_held(view, built, beside);
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
         const runtime::BuiltObject& each = built.objects[i];
         if (each.when == ApplyPolicy::with_job_set && beside != Beside::new_job_set) continue;
@@ -173,7 +115,7 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const View& view,
         const runtime::Need& name = need_of(each.object, found.needs);
         const Json* const live = runtime::find_observed(found.observed, name);
         if (each.when == ApplyPolicy::for_run) {
-            auto applied = co_await apply_for_run(server, view, each, name, live, beside, is_suspended);
+            auto applied = co_await apply_for_run(server, view, each, name, live, beside, held);
             if (!std::holds_alternative<lifecycle::Done>(applied)) co_return applied;
             continue;
         }

@@ -14,6 +14,7 @@
 #include "net/process/turns.hpp"
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/job_set_writer.hpp"
+#include "reconcile/objects_of_run.hpp"
 #include "reconcile/runtime_snapshot.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/finished_jobs.hpp"
@@ -123,8 +124,9 @@ std::string text_of(const StepFailure& why) {
 // Pods of a PodGroup that is not there would wait for it for ever.
 bool needs_object_of_run(const api::Json& job_set) {
     const auto& jobs = job_set["spec"]["replicatedJobs"].items();
-    return std::any_of(jobs.begin(), jobs.end(), [](const api::Json& job) {
-        return job["template"]["spec"]["template"]["spec"].contains("schedulingGroup");
+    return std::any_of(jobs.begin(), jobs.end(), [&](const api::Json& job) {
+        return job["template"]["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] ==
+               job_set["metadata"]["name"];
     });
 }
 
@@ -176,10 +178,16 @@ kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
 
 kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
     Outcome outcome = co_await end_job_set(step.job_set);
-    if (!step.releases) co_return outcome;
-    for (const api::Resource& kind : view_.observed.objects_of_run)
-        if (std::holds_alternative<Done>(outcome.result)) outcome = co_await release(kind);
-    co_return outcome;
+    if (!step.releases || !std::holds_alternative<Done>(outcome.result)) co_return outcome;
+    co_return co_await release_all();
+}
+
+kube::Task<Outcome> Writer::release_all() {
+    for (const api::Resource& kind : view_.observed.objects_of_run) {
+        Outcome outcome = co_await release(kind);
+        if (!std::holds_alternative<Done>(outcome.result)) co_return outcome;
+    }
+    co_return Outcome();
 }
 
 // Kubernetes keeps it until the last of its Pods has ended.
@@ -188,13 +196,10 @@ kube::Task<Outcome> Writer::release(api::Resource kind) {
     const auto object = co_await read(server_, kind, key(), managed_fields);
     if (!object) co_return ended(lifecycle::ReadFailed{name, object.error()});
     if (!*object) co_return Outcome();
-    const api::ObjectMeta meta = api::parse_meta(**object);
-    if (meta.controller_uid != job().meta.uid || meta.deletion) co_return Outcome();
-    kube::Request removal =
-        kube::remove(kind, key(), kube::Propagation::background, kube::SameObject(meta.uid));
-    const auto removed = co_await server_.send(std::move(removal));
-    if (removed || removed.error().code == api::Errc::not_found) co_return Outcome();
-    co_return ended(WriteFailed{name, removed.error(), lifecycle::Write::remove});
+    if (api::parse_meta(**object).controller_uid != job().meta.uid) co_return Outcome();
+    Outcome outcome;
+    outcome.result = co_await remove_of_former_run(server_, view_, kind, **object);
+    co_return outcome;
 }
 
 kube::Task<Outcome> Writer::end_job_set(lifecycle::EndOfJobSet step) {
@@ -231,6 +236,7 @@ kube::Task<Outcome> Writer::retire() {
 
 kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (step.job_set == JobSetAction::retire) return retire();
+    if (step.job_set == JobSetAction::back_off) return release_all();
     const bool only_writes = step.build && !step.suspend_job_set && !step.verifies && !step.resizes;
     return only_writes ? write(step) : run_in_steps(step);
 }

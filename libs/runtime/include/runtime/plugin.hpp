@@ -132,7 +132,8 @@ public:
     /// Adds the errors of a TrainJob that concern this plugin.
     virtual void validate(const ValidationInputs&, api::FieldErrors&) const {}
     /// Adds the errors of a runtime that concern this plugin.
-    virtual void validate_runtime(const api::Json& /*runtime*/, api::FieldErrors&) const {}
+    virtual void validate_runtime(const api::Json& /*runtime*/, const ActivePlugins&,
+                                  api::FieldErrors&) const {}
     /// Returns the rules of the warnings of the next two hooks, without those of `Rule`. Several plugins may
     /// have the same rule. A warning without a rule is of the first one.
     virtual std::span<const api::RuleId> warning_rules() const { return {}; }

@@ -171,7 +171,7 @@ std::size_t for_each_error(const Json& runtime, const Pipeline& pipeline, const 
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
     check_claims(runtime, plugins, found);
     FieldErrors errors = validate_template(runtime, plugins);
-    for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, errors);
+    for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, plugins, errors);
     name_rule(errors, 0, Rule::template_unbuildable);
     for (const FieldError& error : errors) add(found, error, {}, error.detail);
     return errors.more();

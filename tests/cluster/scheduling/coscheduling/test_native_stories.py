@@ -244,6 +244,11 @@ def test_a_native_gang_waits_for_a_cluster_that_can_place_it(outcomes, cluster, 
         created = wait_for("what is missing", lambda: conditions(here.rest.get("trainjobs", "early")).get("Created"))
         assert (created["status"], created["reason"]) == ("False", "PodGroupUnavailable")
         assert "needs scheduling.k8s.io/v1beta1 (Kubernetes 1.37 with the feature gate GenericWorkload)" in created["message"]
-        assert here.rest.get("jobsets", "early") is None
+        here.submit("held", seconds="never", suspend=True)
+        wait_for("the same of a suspended one", lambda: conditions(here.rest.get("trainjobs", "held")).get("Created", {}).get("status") == "False")
+        assert here.rest.list("jobsets") == []
         cluster.switch_pod_groups(True)
         here.until_runs("early")
+        here.finish("early")
+        resume(here.rest, "held")
+        assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in here.until_runs("held")} == {"held"}

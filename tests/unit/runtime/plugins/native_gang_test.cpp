@@ -193,6 +193,12 @@ TEST_CASE("Pods that cannot be in one PodGroup are refused with what differs", "
          {},
          POD ".resourceClaims[0]: \"a\" has another source than the gang's claim of this name, in "
              "spec.podGroupPolicy.kubernetes.resourceClaims"},
+        {"claims that no Pod would get",
+         {{policy, "{resourceClaims: [{name: a, resourceClaimName: b}]}"},
+          {"spec.template.spec.replicatedJobs[0].template.metadata", "{}"}},
+         {},
+         "spec.podGroupPolicy.kubernetes.resourceClaims: no job of the runtime trains (label "
+         "trainer.kubeflow.org/trainjob-ancestor-step: trainer), so no Pod would get these claims"},
         {"more claims than a PodGroup has",
          {{policy, "{resourceClaims: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}]}"}},
          {},
@@ -218,6 +224,19 @@ TEST_CASE("admission refuses what could not be built as a gang", "[gang]") {
     CHECK(refused({}).empty());
     CHECK_THAT(refused({{POD ".schedulerName", "mine"}}),
                Catch::Contains("must be \"default-scheduler\" or unset"));
+    CHECK_THAT(refused({{policy, "{resourceClaims: [{name: a, resourceClaimName: b}]}"},
+                        {POD ".resourceClaims", "[{name: a, resourceClaimName: c}]"}}),
+               Catch::Contains("has another source than the gang's claim of this name"));
+}
+
+TEST_CASE("a runtime whose Pods could not be a gang is refused before any TrainJob", "[gang]") {
+    const auto refused = [](const std::vector<Change>& changes) {
+        return describe(runtime::validate_runtime(changed(gang_runtime("kubernetes"), changes), Json()).errors);
+    };
+    CHECK(refused({}).empty());
+    CHECK_THAT(refused({{POD ".schedulerName", "volcano"}}),
+               Catch::StartsWith(POD ".schedulerName: ") &&
+                   Catch::Contains("must be \"default-scheduler\" or unset"));
     CHECK_THAT(refused({{policy, "{resourceClaims: [{name: a, resourceClaimName: b}]}"},
                         {POD ".resourceClaims", "[{name: a, resourceClaimName: c}]"}}),
                Catch::Contains("has another source than the gang's claim of this name"));
@@ -254,4 +273,11 @@ TEST_CASE("the Pods of a gang without a node say why it waits, with its size", "
     CHECK(said("[{type: PodGroupInitiallyScheduled, status: 'True'}]") == "mine");
     CHECK(said("[]") == "mine");
     CHECK_FALSE(plugin->related_objects({pods[1], pods[2]}));
+    // A restart of all Pods, after which the PodGroup says nothing any more.
+    std::vector<Json> restarted = {pods[0]};
+    Json placed = tree("{metadata: {name: job}, spec: {schedulingPolicy: {gang: {minCount: 4}}}}");
+    placed["status"]["conditions"] = tree("[{type: PodGroupInitiallyScheduled, status: 'True'}]");
+    plugin->add_scheduling_problems(restarted, {placed});
+    const Json& conditions = restarted[0]["status"]["conditions"];
+    CHECK(conditions.items().at(0)["message"] == Json("waits as a gang of 4: mine"));
 }

@@ -243,7 +243,7 @@ public:
     }
 
     // The original's schema admits an empty one, on which its reconciler fails.
-    void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
+    void validate_runtime(const Json& runtime, const ActivePlugins&, FieldErrors& errors) const override {
         const Json& implementation = policy_of(runtime)["mpiImplementation"];
         if (implementation.is_string() && implementation.as_string().empty())
             errors.push_back({FieldErrorType::invalid,

@@ -177,15 +177,24 @@ public:
         refuse_empty_gang(native_policy.member, review, errors);
     }
 
-    void validate_runtime(const Json& runtime, api::FieldErrors& errors) const override {
+    void validate_runtime(const Json& runtime, const ActivePlugins& plugins,
+                          api::FieldErrors& errors) const override {
+        const auto refuse = [&](api::Error error, const Json& value) {
+            errors.push_back({api::FieldErrorType::invalid, std::move(error.field), value,
+                              std::move(error.message), {}});
+        };
         const Json& claims = policy_of(runtime)["resourceClaims"];
         check_claims(claims, [&](std::size_t index, std::string why) {
-            errors.push_back({api::FieldErrorType::invalid,
-                              path_of_claim(index),
-                              claims[index]["name"],
-                              std::move(why),
-                              {}});
+            refuse(api::invalid(path_of_claim(index), std::move(why)), claims[index]["name"]);
         });
+        const Json& job_set_spec = runtime["spec"]["template"]["spec"];
+        const auto pod_sets = count_pods(job_set_spec, plugins, std::nullopt);
+        if (auto error = misfit(job_set_spec, gang_of(job_set_spec, pod_sets)))
+            refuse(*std::move(error), Json());
+        const auto& jobs = job_set_spec["replicatedJobs"].items();
+        for (std::size_t i = 0; i < jobs.size(); ++i)
+            if (plugins.has_nodes(jobs[i]))
+                if (auto error = taken_name(claims, jobs[i], i)) refuse(*std::move(error), Json());
     }
 
     std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
@@ -253,8 +262,17 @@ private:
             if (!found) found = api::invalid(path_of_claim(index), std::move(why));
         });
         const auto& jobs = job_set_spec["replicatedJobs"].items();
-        for (std::size_t i = 0; i < jobs.size() && !found; ++i)
-            if (plugins.has_nodes(jobs[i])) found = taken_name(claims, jobs[i], i);
+        bool has_nodes = false;
+        for (std::size_t i = 0; i < jobs.size() && !found; ++i) {
+            if (!plugins.has_nodes(jobs[i])) continue;
+            has_nodes = true;
+            found = taken_name(claims, jobs[i], i);
+        }
+        if (!found && !has_nodes && !claims.items().empty())
+            found = api::invalid("spec.podGroupPolicy.kubernetes.resourceClaims",
+                                 "no job of the runtime trains (label " + std::string(api::ancestor_label) +
+                                     ": " + std::string(api::ancestor_trainer) +
+                                     "), so no Pod would get these claims");
         return found;
     }
 };

@@ -18,14 +18,26 @@ bool waits(const Json& pod) {
            pod["status"]["phase"].as_string() != "Failed";
 }
 
-// Returns "waits as a gang of 4: <message>"; empty if the scheduler has said nothing, or has placed the gang
-// and looks for a place of a Pod that is to replace one.
-std::string problem_of(const Json& group) {
-    const auto conditions = api::parse_conditions(group["status"]["conditions"]);
-    const api::Condition* scheduled = api::find_condition(conditions, "PodGroupInitiallyScheduled");
-    if (!scheduled || scheduled->is_true()) return {};
+std::string message_of(const Json& object, std::string_view type) {
+    const auto conditions = api::parse_conditions(object["status"]["conditions"]);
+    const api::Condition* found = api::find_condition(conditions, type);
+    return found && !found->is_true() ? found->message : "";
+}
+
+bool is_placed(const Json& group, const std::vector<Json>& pods) {
+    return std::any_of(pods.begin(), pods.end(), [&](const Json& pod) {
+        return group_of(pod) == group["metadata"]["name"].as_string() && !pod["spec"]["nodeName"].empty();
+    });
+}
+
+// Returns "waits as a gang of 4: <message>"; empty if the scheduler has said nothing. Of a gang that it has
+// placed once it says no more, also if none of the Pods that came later has a node.
+std::string problem_of(const Json& group, const Json& pod, const std::vector<Json>& pods) {
+    std::string message = message_of(group, "PodGroupInitiallyScheduled");
+    if (message.empty() && !is_placed(group, pods)) message = message_of(pod, "PodScheduled");
+    if (message.empty()) return {};
     const std::int64_t size = group["spec"]["schedulingPolicy"]["gang"]["minCount"].int_or(0);
-    return "waits as a gang of " + std::to_string(size) + ": " + scheduled->message;
+    return "waits as a gang of " + std::to_string(size) + ": " + message;
 }
 
 void set_problem(Json& pod, const std::string& problem) {
@@ -46,13 +58,12 @@ std::optional<RelatedObjects> group_of_waiting(const std::vector<Json>& pods) {
 }
 
 void add_gang_problem(std::vector<Json>& pods, const std::vector<Json>& groups) {
-    for (const Json& group : groups) {
-        const std::string problem = problem_of(group);
-        if (problem.empty()) continue;
-        for (Json& pod : pods)
-            if (waits(pod) && group_of(pod) == group["metadata"]["name"].as_string())
+    for (const Json& group : groups)
+        for (Json& pod : pods) {
+            if (!waits(pod) || group_of(pod) != group["metadata"]["name"].as_string()) continue;
+            if (const std::string problem = problem_of(group, pod, pods); !problem.empty())
                 set_problem(pod, problem);
-    }
+        }
 }
 
 }  // namespace runtime

@@ -237,7 +237,7 @@ public:
         if (tunes) validate_torch_tune(review, errors);
     }
 
-    void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
+    void validate_runtime(const Json& runtime, const ActivePlugins&, FieldErrors& errors) const override {
         for (const Missing& target :
              missing_targets(targets_of(runtime), runtime["spec"]["template"]["spec"]))
             errors.push_back({FieldErrorType::invalid,
