@@ -1,12 +1,17 @@
-"""Every overlay and the chart, held against what platforms ask: Pod Security `restricted`, OpenShift's ranges of users, and a cluster with IPv6
-alone."""
+"""Every overlay and the chart, held against what platforms ask: Pod Security `restricted`, OpenShift's ranges of users, a cluster with IPv6
+alone, and meshes."""
 
 import copy
 import json
+import os
+import pathlib
 import re
+import subprocess
 
 import pytest
+import yaml
 
+from jobs import train_job
 from schema_server import ROOT, by_name
 from rest import ApiError, wait_for
 from test_release import OVERLAYS, chart, helm, layouts, release, template  # noqa: F401
@@ -18,6 +23,7 @@ RULES = {
     "runAsGroup, fsGroup": "!has(every.runAsGroup) && !has(object.spec.securityContext.fsGroup)",
     "seLinuxOptions": "!has(every.seLinuxOptions)",
 }
+MESH = {"labels": {"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none"}, "annotations": {"linkerd.io/inject": "disabled"}}
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +97,20 @@ def test_every_overlay_and_the_chart_suit_every_platform(rest, installed, ranges
         assert len(pods(objects)) >= 2, name
         assert list(no_ipv4(objects)) == [], name
         for program, pod in pods(objects).items():
+            for part, wanted in MESH.items():
+                assert wanted.items() <= pod["metadata"][part].items(), (name, program)
             assert judged(pod_of(program, pod)) == "", (name, program, "restricted")
             refused = judged(pod_of(program, pod, judged="true"))
             assert refused == "" if name in without else "runAsUser: must be in the ranges" in refused, (name, program)
             assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
+
+
+def test_the_runtime_of_the_guide_keeps_the_pods_of_a_job_out_of_meshes(tmp_path):
+    text, = re.findall(r"(?ms)^```yaml\n(.*?)^```$", (ROOT / "docs" / "meshes.md").read_text())
+    (tmp_path / "all.yaml").write_text(text + "---\n" + json.dumps(train_job("job", "torch-without-mesh")))
+    run = subprocess.run([pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob", "render", "-f", tmp_path / "all.yaml"],
+                         capture_output=True, text=True, check=True)
+    job_set, = [each for each in yaml.safe_load_all(run.stdout) if each and each["kind"] == "JobSet"]
+    template = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]  # noqa: F811
+    for part, wanted in MESH.items():
+        assert wanted.items() <= template[part].items()
