@@ -100,3 +100,21 @@ def test_a_quota_and_a_policy_are_named_that_refuse_pods(signalbox, rest, namesp
     rest.create(train_job("loose"))
     line = wait_for("the level", lambda: next((line for line in viewer("explain", "loose").stdout.splitlines() if line.startswith("Refused")), None))
     assert line.startswith("Refused   Pods of Job loose-node-0, by the namespace's PodSecurity level restricted:latest: allowPrivilegeEscalation")
+
+
+def test_a_missing_priority_class_and_a_default_limit_below_the_request_are_named(signalbox, rest, namespace, user):
+    viewer = user("view")
+    for name, part in (("urgent", {"priorityClassName": f"high-{namespace}"}), ("large", {})):
+        made = runtime(name, "TrainingRuntime")
+        pod = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        pod |= part
+        pod["containers"][0]["resources"] = {"requests": {"cpu": "2"}}
+        rest.create(made)
+    rest.create(train_job("hasty", "urgent", "TrainingRuntime"))
+    wait = f"Refused   Pods of Job hasty-node-0, because the PriorityClass high-{namespace} does not exist"
+    assert shows(viewer, "hasty", wait)[0]["by"] == "missingObject"
+    rest.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "small"}, "spec": {"limits": [
+        {"type": "Container", "default": {"cpu": "1"}}]}})
+    rest.create(train_job("hungry", "large", "TrainingRuntime"))
+    assert shows(viewer, "hungry", "Refused   Pods of Job hungry-node-0, by the limit that a LimitRange sets where there is none: "
+                 'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1')[0]["by"] == "defaultLimit"

@@ -39,6 +39,9 @@ std::string_view to_string(PolicyRefusal::By by) {
         case By::admission_policy: return "validatingAdmissionPolicy";
         case By::pod_security: return "podSecurity";
         case By::limit_range: return "limitRange";
+        case By::default_limit: return "defaultLimit";
+        case By::security_context_constraints: return "securityContextConstraints";
+        case By::missing_object: return "missingObject";
     }
     return "?";
 }

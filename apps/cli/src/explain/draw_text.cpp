@@ -142,6 +142,9 @@ std::string text_of(const PolicyRefusal& refusal) {
         case By::admission_policy: by = "by the ValidatingAdmissionPolicy " + refusal.name; break;
         case By::pod_security: by = "by the namespace's PodSecurity level " + refusal.name; break;
         case By::limit_range: by = "by a LimitRange"; break;
+        case By::default_limit: by = "by the limit that a LimitRange sets where there is none"; break;
+        case By::security_context_constraints: by = "by the security context constraints"; break;
+        case By::missing_object: by = "because the " + refusal.name + " does not exist"; break;
     }
     return refusal.object + ", " + by + (refusal.message.empty() ? "" : ": " + refusal.message);
 }

@@ -16,6 +16,7 @@ struct Pattern {
     By by;
     std::string_view before;
     std::string_view after;
+    std::string_view kind = {};  // in front of a missing object's name
 };
 constexpr Pattern patterns[] = {
     {By::unreachable_webhook, "failed calling webhook \"", "\""},
@@ -27,6 +28,13 @@ constexpr Pattern patterns[] = {
     // A LimitRange has no name there.
     {By::limit_range, "maximum ", " usage per "},
     {By::limit_range, "minimum ", " usage per "},
+    // Templates whose own limit is too low are denied before.
+    {By::default_limit, "must be less than or equal to ", " limit of "},
+    {By::default_limit, "must be equal to ", " limit of "},
+    {By::security_context_constraints, "unable to validate against any security context constraint", ": "},
+    {By::missing_object, "no PriorityClass with name ", " was found", "PriorityClass "},
+    {By::missing_object, "serviceaccount \"", "\" not found", "ServiceAccount "},
+    {By::missing_object, "RuntimeClass \"", "\" not found", "RuntimeClass "},
 };
 
 struct Place {
@@ -41,7 +49,7 @@ Place outermost(std::string_view message) {
         const std::size_t at = message.find(pattern.before);
         if (at >= first.at) continue;
         const std::size_t end = message.find(pattern.after, at + pattern.before.size());
-        // One word is between these two words of a LimitRange: "cpu".
+        // Between two words of a LimitRange there is one: "cpu".
         const std::string_view name =
             message.substr(at + pattern.before.size(), end - at - pattern.before.size());
         if (end == std::string_view::npos || name.find(' ') != std::string_view::npos) continue;
@@ -65,6 +73,24 @@ std::string_view words_after(std::string_view rest) {
     }
     const std::size_t begin = rest.find_first_not_of("\"', :");
     return begin == std::string_view::npos ? std::string_view() : rest.substr(begin);
+}
+
+// "[provider "anyuid": Forbidden: not usable by user or serviceaccount, provider restricted-v2: ...]": what
+// keeps the Pod from those constraints that its account may use, if it may use any.
+std::string reasons_of_usable(std::string_view list) {
+    constexpr std::string_view next = ", provider ";
+    const std::string all(list);
+    if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
+    std::string kept;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(next), list.size());
+        const std::string_view each = list.substr(0, end);
+        list.remove_prefix(end == list.size() ? end : end + 2);
+        if (each.ends_with("Forbidden: not usable by user or serviceaccount")) continue;
+        if (!kept.empty()) kept += ", ";
+        kept += each;
+    }
+    return kept.empty() ? all : kept;
 }
 
 api::Time creation_of(const Json& object) {
@@ -108,9 +134,19 @@ std::optional<PolicyRefusal> parse_policy_refusal(std::string_view message) {
         refusal.message = message.substr(place.at);
         return refusal;
     }
+    if (refusal.by == By::default_limit) {
+        constexpr std::string_view in_front = " is invalid: ";
+        const std::size_t field = message.rfind(in_front, place.at);
+        refusal.message = message.substr(field == message.npos ? place.at : field + in_front.size());
+        return refusal;
+    }
+    if (refusal.by == By::security_context_constraints) {
+        refusal.message = reasons_of_usable(message.substr(place.end + place.pattern->after.size()));
+        return refusal;
+    }
     const std::size_t begin = place.at + place.pattern->before.size();
-    refusal.name = message.substr(begin, place.end - begin);
-    refusal.message = words_after(message.substr(place.end));
+    refusal.name = std::string(place.pattern->kind) + std::string(message.substr(begin, place.end - begin));
+    if (refusal.by != By::missing_object) refusal.message = words_after(message.substr(place.end));
     return refusal;
 }
 

@@ -8,12 +8,24 @@
 
 namespace cli {
 
-/// A policy of the cluster that keeps an object of a TrainJob from being created.
+/// What of the cluster keeps an object of a TrainJob from being created.
 struct PolicyRefusal {
-    enum class By { webhook, unreachable_webhook, quota, admission_policy, pod_security, limit_range };
+    enum class By {
+        webhook,
+        unreachable_webhook,
+        quota,
+        admission_policy,
+        pod_security,
+        limit_range,
+        default_limit,  ///< a LimitRange gives containers a limit that is less than what they request
+        security_context_constraints,
+        missing_object,  ///< the Pod names an object that does not exist; `message` is empty
+    };
 
     By by = By::webhook;
-    std::string name = {};     ///< of the webhook, the ResourceQuota, the policy, the level; LimitRange: ""
+    /// Of the webhook, the ResourceQuota, the policy, the level; "PriorityClass high" of a missing object; ""
+    /// of a LimitRange and of security context constraints.
+    std::string name = {};
     std::string object = {};   ///< "JobSet vision/night", "Pods of Job night-node-0"
     std::string message = {};  ///< the policy's own words
 };

@@ -47,6 +47,19 @@ def empty_plane(planes_to_empty):
 
 
 @pytest.fixture(scope="session")
+def overlay(plane):
+    """Returns the objects of an overlay, or of the base, by kind and name."""
+    built = {}
+
+    def objects(name):
+        if name not in built:
+            directory = ROOT / "manifests" / "base" if name == "base" else ROOT / "manifests" / "overlays" / name
+            built[name] = by_name(build(plane, directory))
+        return built[name]
+    return objects
+
+
+@pytest.fixture(scope="session")
 def and_progress(plane, tmp_path_factory):
     """Returns the objects of an overlay to which component progress is added, by kind and name."""
     directory = tmp_path_factory.mktemp("progress")

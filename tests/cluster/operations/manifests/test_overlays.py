@@ -27,19 +27,6 @@ def others(plane, rest):
     plane.kubectl("delete", "--wait=false", *files)
 
 
-@pytest.fixture(scope="session")
-def overlay(plane):
-    """Returns the objects of one overlay, by kind and name."""
-    built = {}
-
-    def objects(name):
-        if name not in built:
-            directory = ROOT / "manifests" / "base" if name == "base" else OVERLAYS / name
-            built[name] = by_name(build(plane, directory))
-        return built[name]
-    return objects
-
-
 def deployment(objects, program):
     return objects["Deployment", f"signalbox-{program}"]["spec"]
 

@@ -51,6 +51,36 @@ TEST_CASE("the policy is read from the API server's words", "[explain]") {
          By::pod_security, "restricted:latest", "runAsNonRoot != true"},
         {"pods \"a\" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi",
          By::limit_range, "", "maximum memory usage per Container is 1Gi, but limit is 2Gi"},
+        {"Error creating: Pod \"a\" is invalid: spec.containers[0].resources.requests: Invalid value: \"4\": "
+         "must be less than or equal to cpu limit of 1",
+         By::default_limit, "",
+         "spec.containers[0].resources.requests: Invalid value: \"4\": must be less than or equal to cpu "
+         "limit "
+         "of 1"},
+        {"pods \"a\" is forbidden: unable to validate against any security context constraint: [provider "
+         "\"anyuid\": Forbidden: not usable by user or serviceaccount, provider restricted-v2: "
+         ".containers[0].runAsUser: Invalid value: 65532: must be in the ranges: [1000900000, 1000909999], "
+         "provider \"privileged\": Forbidden: not usable by user or serviceaccount]",
+         By::security_context_constraints, "",
+         "provider restricted-v2: .containers[0].runAsUser: Invalid value: 65532: must be in the ranges: "
+         "[1000900000, 1000909999]"},
+        {"pods \"a\" is forbidden: unable to validate against any security context constraint: [provider "
+         "\"a\": Forbidden: not usable by user or serviceaccount]",
+         By::security_context_constraints, "",
+         "[provider \"a\": Forbidden: not usable by user or serviceaccount]"},
+        {"pods \"a\" is forbidden: unable to validate against any security context constraint: "
+         "[spec.containers[0].securityContext.privileged: Invalid value: true: Privileged containers are not "
+         "allowed]",
+         By::security_context_constraints, "",
+         "spec.containers[0].securityContext.privileged: Invalid value: true: Privileged containers are not "
+         "allowed"},
+        {"pods \"a\" is forbidden: no PriorityClass with name high was found", By::missing_object,
+         "PriorityClass high", ""},
+        {"pods \"a\" is forbidden: error looking up service account vision/trainer: serviceaccount "
+         "\"trainer\" not found",
+         By::missing_object, "ServiceAccount trainer", ""},
+        {"pods \"a\" is forbidden: pod rejected: RuntimeClass \"kata\" not found", By::missing_object,
+         "RuntimeClass kata", ""},
     };
     for (const Row& row : rows) {
         INFO(row.message);
@@ -60,8 +90,10 @@ TEST_CASE("the policy is read from the API server's words", "[explain]") {
         CHECK(refusal->name == row.name);
         CHECK(refusal->message == row.words);
     }
-    for (const char* message : {"", "Unauthorized", "a maximum of four lines", "exceeded quota: ",
-                                "admission webhook \"no end", "the maximum of all usage per day"})
+    for (const char* message :
+         {"", "Unauthorized", "a maximum of four lines", "exceeded quota: ", "admission webhook \"no end",
+          "the maximum of all usage per day", "no PriorityClass with name a b was found",
+          "unable to validate against any security context constraint"})
         CHECK_FALSE(parse_policy_refusal(message));
 }
 
