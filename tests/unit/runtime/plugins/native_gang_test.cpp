@@ -231,7 +231,8 @@ TEST_CASE("admission refuses what could not be built as a gang", "[gang]") {
 
 TEST_CASE("a runtime whose Pods could not be a gang is refused before any TrainJob", "[gang]") {
     const auto refused = [](const std::vector<Change>& changes) {
-        return describe(runtime::validate_runtime(changed(gang_runtime("kubernetes"), changes), Json()).errors);
+        return describe(
+            runtime::validate_runtime(changed(gang_runtime("kubernetes"), changes), Json()).errors);
     };
     CHECK(refused({}).empty());
     CHECK_THAT(refused({{POD ".schedulerName", "volcano"}}),

@@ -180,8 +180,8 @@ public:
     void validate_runtime(const Json& runtime, const ActivePlugins& plugins,
                           api::FieldErrors& errors) const override {
         const auto refuse = [&](api::Error error, const Json& value) {
-            errors.push_back({api::FieldErrorType::invalid, std::move(error.field), value,
-                              std::move(error.message), {}});
+            errors.push_back(
+                {api::FieldErrorType::invalid, std::move(error.field), value, std::move(error.message), {}});
         };
         const Json& claims = policy_of(runtime)["resourceClaims"];
         check_claims(claims, [&](std::size_t index, std::string why) {
