@@ -18,7 +18,8 @@ METADATA = {"labels": {"app.kubernetes.io/part-of": "any"}, "annotations": {"exa
 PATH = {"JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets", "Secret": "/api/v1/namespaces/{}/secrets",
         "ConfigMap": "/api/v1/namespaces/{}/configmaps", "Event": "/api/v1/namespaces/{}/events",
         "Job": "/apis/batch/v1/namespaces/{}/jobs", "Lease": "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
-        "PodGroup": "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"}
+        "PodGroup": "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups",
+        "NativePodGroup": "/apis/scheduling.k8s.io/v1beta1/namespaces/{}/podgroups"}  # of Kubernetes' own scheduler
 IN_USE = "trainer.kubeflow.org/resource-in-use"  # the finalizer of older controllers
 BY_POLICY = "ValidatingAdmissionPolicy 'signalbox-accounts'"
 OF_OURS = "ValidatingAdmissionPolicy 'signalbox-(accounts|progress-account)'"
@@ -26,16 +27,24 @@ OF_OURS = "ValidatingAdmissionPolicy 'signalbox-(accounts|progress-account)'"
 
 def obj(kind, name, owners=(OWNER,), **fields):
     versions = {"JobSet": "jobset.x-k8s.io/v1alpha2", "Job": "batch/v1", "Lease": "coordination.k8s.io/v1",
-                "PodGroup": "scheduling.x-k8s.io/v1alpha1"}
+                "PodGroup": "scheduling.x-k8s.io/v1alpha1", "NativePodGroup": "scheduling.k8s.io/v1beta1"}
     if kind == "JobSet":
         fields.setdefault("spec", JOB_SET)
+    if kind == "NativePodGroup":
+        fields.setdefault("spec", {"schedulingPolicy": {"gang": {"minCount": 2}}})
     metadata = {"name": name, "ownerReferences": list(owners), "annotations": fields.pop("annotations", {}),
                 **fields.pop("metadata", {})}
-    return {"apiVersion": versions.get(kind, "v1"), "kind": kind, "metadata": metadata, **fields}
+    return {"apiVersion": versions.get(kind, "v1"), "kind": kind.removeprefix("Native"), "metadata": metadata, **fields}
+
+
+def collection_of(what, namespace="default"):
+    """Returns the path of the collection of an object."""
+    kind = "NativePodGroup" if what["apiVersion"].startswith("scheduling.k8s.io/") else what["kind"]
+    return PATH[kind].format(namespace)
 
 
 def create(client, what, namespace="default"):
-    return client.request("POST", PATH[what["kind"]].format(namespace) + "?dryRun=All", what)
+    return client.request("POST", collection_of(what, namespace) + "?dryRun=All", what)
 
 
 def merge_patch(client, path, change):

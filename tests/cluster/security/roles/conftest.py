@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from accounts import BY_POLICY, METADATA, PATH, create, is_allowed, merge_patch, obj
+from accounts import BY_POLICY, METADATA, collection_of, create, is_allowed, merge_patch, obj
 from controlplane import ControlPlane
 from controlplane.releases import minor_of_kubernetes
 from gangs import install_pod_groups
@@ -116,8 +116,8 @@ def there(rest):
     made = []
 
     def make(what, namespace="default"):
-        created = rest.request("POST", PATH[what["kind"]].format(namespace), what)
-        made.append(PATH[what["kind"]].format(namespace) + "/" + what["metadata"]["name"])
+        created = rest.request("POST", collection_of(what, namespace), what)
+        made.append(collection_of(what, namespace) + "/" + what["metadata"]["name"])
         return created
     yield make
     for path in made:

@@ -108,6 +108,12 @@ def gang(tale):
     return lambda: "ganged" in tale.pod_groups()
 
 
+def gang_of_kubernetes_own_scheduler(tale):
+    tale.create_runtime(ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={"kubernetes": {}})
+    tale.create_job("native")
+    return lambda: tale.rest.get("jobsets", "native")
+
+
 def gang_in_sandboxes(tale):
     tale.once("/apis/node.k8s.io/v1/runtimeclasses", {
         "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "sandbox"}, "handler": "sandbox",

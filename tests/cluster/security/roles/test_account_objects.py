@@ -11,7 +11,7 @@ from paths import ROOT
 from rest import wait_for
 
 CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
-NAME = {"Secret": "job-flux-curve", "ConfigMap": "job-runtime-snapshot", "JobSet": "job", "PodGroup": "job"}
+NAME = {"Secret": "job-flux-curve", "ConfigMap": "job-runtime-snapshot", "JobSet": "job", "PodGroup": "job", "NativePodGroup": "job"}
 ORDERS = {"labels": {"example.com/any": "yes"}, "annotations": {"example.com/any": "yes"}, "finalizers": ["example.com/never"]}
 
 
@@ -37,19 +37,19 @@ def test_objects_of_the_builder_may_be_created(thief):
         assert create(thief, {**each, "metadata": metadata, "data": dict.fromkeys(each["data"], "YQ==")})
 
 
-@pytest.mark.parametrize("kind", ["JobSet", "PodGroup"])
+@pytest.mark.parametrize("kind", ["JobSet", "PodGroup", "NativePodGroup"])
 def test_workloads_may_be_created_with_the_labels_and_annotations_of_the_runtime(thief, kind):
     assert create(thief, obj(kind, NAME[kind], metadata={name: ORDERS[name] for name in ("labels", "annotations")}))
 
 
-@pytest.mark.parametrize("kind", ["JobSet", "PodGroup"])
+@pytest.mark.parametrize("kind", ["JobSet", "PodGroup", "NativePodGroup"])
 def test_workloads_may_be_created_by_an_apply_that_finds_none(thief, kind):
     """As kube::apply_new() does: no object has that resourceVersion."""
     path = f"{PATH[kind].format('default')}/{NAME[kind]}?{MANAGER}&dryRun=All"
     assert thief.request("PATCH", path, obj(kind, NAME[kind], metadata={"resourceVersion": "0"}), "application/apply-patch+yaml")
 
 
-@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup"])
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup", "NativePodGroup"])
 @pytest.mark.parametrize("owners", [
     [], [ANOTHER], [{**OWNER, "controller": False}], [{**OWNER, "apiVersion": "example.com/v1"}],
     [OWNER, {**ANOTHER, "controller": False, "uid": "5a5ca027-df0f-44ad-9d2f-74cb0a848a90"}],
@@ -58,7 +58,7 @@ def test_objects_may_be_created_only_with_one_train_job_as_their_controller(thie
     assert refused(lambda: create(thief, obj(kind, NAME[kind], owners=owners)))
 
 
-@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup"])
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup", "NativePodGroup"])
 def test_objects_may_not_be_created_with_a_finalizer_that_blocks_their_namespace(thief, kind):
     assert create(thief, obj(kind, NAME[kind]))
     for finalizer in ("example.com/never", "foregroundDeletion", IN_USE):

@@ -66,7 +66,7 @@ def thief_ca(client):
         "data"]["client-ca-file"]
 
 
-@pytest.mark.parametrize("kind", ["ConfigMap", "JobSet"])
+@pytest.mark.parametrize("kind", ["ConfigMap", "JobSet", "NativePodGroup"])
 @pytest.mark.parametrize("owners", [[], [ANOTHER]], ids=["without owner", "another's"])
 def test_objects_of_other_owners_may_not_be_created_changed_adopted_or_deleted(thief, there, kind, owners):
     other = obj(kind, "coredns", owners=owners)

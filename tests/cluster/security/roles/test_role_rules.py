@@ -30,7 +30,7 @@ AT_A_TIME = 10
 @dataclasses.dataclass
 class Story:
     role: str
-    what: str  # a resource, and a verb if needed, that identify the rule
+    what: str  # a resource, with a group and a verb if needed, that identify the rule
     begin: Callable
     options: tuple = ()
     limited: bool = False  # limited to namespaces
@@ -44,9 +44,10 @@ class Story:
         return self.role.partition("-")[0]
 
     def is_about(self, role, rule):
-        resource, _, verb = self.what.partition(" ")
+        name, _, verb = self.what.partition(" ")
+        resource, _, group = name.partition(".")
         return (role["kind"].endswith("Role") and role["metadata"]["name"] == f"signalbox-{self.role}"
-                and resource in rule["resources"] and (not verb or verb in rule["verbs"]))
+                and resource in rule["resources"] and (not group or group in rule["apiGroups"]) and (not verb or verb in rule["verbs"]))
 
 
 SELF_SIGNED = ("--self-signed", f"--cert-secret={NAMESPACE}/signalbox-webhook-cert", f"--service={NAMESPACE}/signalbox-webhook")
@@ -66,7 +67,8 @@ STORIES = [
     Story("reconciler", "services", stories.service_is_in_the_way),
     Story("reconciler", "configmaps", stories.job_is_seen),
     Story("reconciler", "secrets", stories.keys_of_mpi),
-    Story("reconciler", "podgroups", stories.gang),
+    Story("reconciler", "podgroups.scheduling.x-k8s.io", stories.gang),
+    Story("reconciler", "podgroups.scheduling.k8s.io", stories.gang_of_kubernetes_own_scheduler),
     Story("webhook-certificate", "secrets", stories.certificate_is_shown, SELF_SIGNED),
     Story("reconciler", "limitranges", stories.gang),
     Story("reconciler", "runtimeclasses", stories.gang_in_sandboxes),
@@ -202,7 +204,7 @@ class Telling:
 
     def tell(self):
         happened = self.story.begin(self._tale)
-        denied = "finalizers of the owner" if self.story.begin is stories.job_is_owned else re.split("[ /]", self.story.what)[0]
+        denied = "finalizers of the owner" if self.story.begin is stories.job_is_owned else re.split("[ ./]", self.story.what)[0]
         wait_for("the denial", lambda: denied in self._refusals(), timeout=60)
         assert self.story.begin in (stories.gpus_are_counted, stories.job_has_events) or not happened()
         for path, rules in self._taken.items():
