@@ -116,13 +116,14 @@ TEST_CASE("a runtime with claims from which no Pod could be made is refused", "[
          ".containers[0].resources.claims[0].name: Invalid value: \"a\": no such claim: it must be in "
          "resourceClaims of the Pod"},
     };
-    const std::string pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
+    const std::string pod_spec = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
             Json runtime = plain_runtime();
-            at(runtime, pod.c_str())["resourceClaims"] = tree(c.claims);
-            at(runtime, pod.c_str())["containers"].items()[0]["resources"]["claims"] = tree("[{name: a}]");
+            at(runtime, pod_spec.c_str())["resourceClaims"] = tree(c.claims);
+            at(runtime, pod_spec.c_str())["containers"].items()[0]["resources"]["claims"] =
+                tree("[{name: a}]");
             const auto refused = runtime::validate_runtime(runtime, Json()).errors;
-            CHECK(describe(refused) == (*c.want ? pod + c.want : std::string()));
+            CHECK(describe(refused) == (*c.want ? pod_spec + c.want : std::string()));
             CHECK(runtime::validate_runtime(runtime, runtime).errors.empty());
         }
 }
