@@ -209,6 +209,27 @@ TEST_CASE("each run of a job has a PodGroup of its own, and a suspended job has 
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
 }
 
+TEST_CASE("each resume is another application of YuniKorn, which holds room for an application once",
+          "[reconcile]") {
+    Life life;
+    life.set_in_runtime("podGroupPolicy", Json::object({{"yunikorn", Json::object()}}));
+    const auto application = [&] {
+        const Json& job = life.job_set()["spec"]["replicatedJobs"].items().at(0);
+        const Json& labels = job["template"]["spec"]["template"]["metadata"]["labels"];
+        return std::string(labels["yunikorn.apache.org/app-id"].as_string());
+    };
+    life.reconcile();
+    const std::string first = application();
+    life.set_suspend(true);
+    life.reconcile();
+    life.count_in_job_set(R"([{"name": "node", "suspended": 1}])");
+    life.reconcile();
+    life.set_suspend(false);
+    life.reconcile();
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(application().starts_with(first + "-"));
+}
+
 TEST_CASE("a job that has ended has no PodGroup, which would keep its devices", "[reconcile]") {
     NativeGang life;
     life.reconcile();

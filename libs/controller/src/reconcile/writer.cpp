@@ -16,6 +16,7 @@
 #include "reconcile/job_set_writer.hpp"
 #include "reconcile/objects_of_run.hpp"
 #include "reconcile/runtime_snapshot.hpp"
+#include "runtime/active_plugins.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/finished_jobs.hpp"
 #include "runtime/live_defaults.hpp"
@@ -73,14 +74,16 @@ kube::Task<std::variant<Basis, StepFailure>> look_up(kube::ApiServer& server, co
     co_return basis;
 }
 
-runtime::BuildNote note_of(const Basis& basis, const runtime::Inputs& inputs) {
+runtime::BuildNote note_of(const Basis& basis, const runtime::Inputs& inputs,
+                           const runtime::Pipeline& pipeline) {
     const auto& needs = basis.found.needs.objects;
     const bool makes_others =
         std::any_of(needs.begin(), needs.end(), [](const runtime::Need& need) { return need.apply; });
+    const bool builds_resumes = makes_others || runtime::ActivePlugins(pipeline, inputs.runtime).marks_runs();
     return {.source = runtime::source_of(inputs),
             .nodes = api::nodes_note(inputs.job),
             .runtime = basis.chosen.digest,
-            .inputs = runtime::inputs_note(inputs.job, makes_others)};
+            .inputs = runtime::inputs_note(inputs.job, builds_resumes)};
 }
 
 // Builds the objects, with the key pairs that they need.
@@ -314,7 +317,7 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     Outcome applied;
     const bool made_here = live && live->applied_here;
     const Template pods = live && live->taken_over ? Template::of_others : Template::own;
-    JobSetWriter job_set(server_, view_, note_of(basis, inputs), written_);
+    JobSetWriter job_set(server_, view_, note_of(basis, inputs, build_context_.pipeline), written_);
     switch (step.job_set) {
         case JobSetAction::leave:
             applied.result = co_await apply_objects(
@@ -386,7 +389,8 @@ kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
     if (auto* failure = std::get_if<StepFailure>(&looked_up)) co_return unless_unread(std::move(*failure));
     const Basis& basis = std::get<Basis>(looked_up);
     JobSetWriter job_set(server_, view_,
-                         note_of(basis, inputs_of(basis, job(), view_, build_context_.pipeline, now_)),
+                         note_of(basis, inputs_of(basis, job(), view_, build_context_.pipeline, now_),
+                                 build_context_.pipeline),
                          written_);
     co_return co_await job_set.remove_if_outdated();
 }
@@ -414,7 +418,7 @@ kube::Task<Outcome> Writer::resize(lifecycle::Run step) {
     co_await net::next_turn();
     if (former && has_same_size(*former, built)) co_return Outcome();
     if (step.is_late) co_return kept_job_set("it has run for more than ten minutes", true);
-    JobSetWriter job_set(server_, view_, note_of(basis, inputs), written_);
+    JobSetWriter job_set(server_, view_, note_of(basis, inputs, build_context_.pipeline), written_);
     co_return co_await job_set.make_way(built);
 }
 

@@ -53,6 +53,8 @@ public:
     bool adds_container(std::string_view job, std::string_view name) const;
     bool depends_on_devices(const api::Json& trainer) const;
     bool counts_devices() const;
+    /// Returns whether what is built differs from one resume of a TrainJob to the next.
+    bool marks_runs() const;
     /// Returns the names of the claims that all nodes of a TrainJob share.
     std::vector<std::string_view> shared_claims() const;
     bool places_env() const;

@@ -37,8 +37,9 @@ std::string source_of(const Inputs& inputs);
 
 /// Returns a note of all that a build takes from the TrainJob: `<fixed>-<open>`, two hashes. `fixed` is of
 /// what source_of() takes from it; `open` is of the fields that may change while the JobSet is suspended. A
-/// `+` follows if the build makes other objects beside the JobSet, which may be missing at a resume.
-std::string inputs_note(const api::TrainJob& job, bool makes_others);
+/// `+` follows if a resume is built anew although nothing has changed: the build makes other objects beside
+/// the JobSet, which may be missing then, or it differs from one resume to the next.
+std::string inputs_note(const api::TrainJob& job, bool builds_resumes);
 
 /// Returns whether the JobSet with that note was built from what the TrainJob says now, but for the fields
 /// that may change while it is suspended. False if there is no note: Kubeflow Trainer writes none.

@@ -37,6 +37,7 @@ struct Policy {
     /// clusters that serve it. nullptr: none.
     const api::Resource* owned_kind = nullptr;
     bool owned_for_run = false;  ///< objects of `owned_kind` are written as ApplyPolicy::for_run
+    bool marks_runs = false;     ///< what is built differs from one resume of a TrainJob to the next
     std::string_view added_container =
         {};                            ///< an init container that the plugin adds, which patches may name
     std::string_view added_to = {};    ///< the job whose Pods get it

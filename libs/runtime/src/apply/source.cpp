@@ -90,11 +90,11 @@ std::string source_of(const Inputs& inputs) {
     return api::hex(hash);
 }
 
-std::string inputs_note(const api::TrainJob& job, bool makes_others) {
+std::string inputs_note(const api::TrainJob& job, bool builds_resumes) {
     std::uint64_t open = api::fnv1a("open");
     for (const char* name : {"labels", "annotations", "runtimePatches"})
         if (const Json* value = job.spec.find(name); value && !is_empty_tree(*value)) add(open, name, *value);
-    return fixed_inputs(job) + "-" + api::hex(open) + (makes_others ? "+" : "");
+    return fixed_inputs(job) + "-" + api::hex(open) + (builds_resumes ? "+" : "");
 }
 
 bool has_same_fixed_inputs(std::string_view note, const api::TrainJob& job) {

@@ -125,6 +125,7 @@ std::vector<std::string_view> ActivePlugins::shared_claims() const {
 }
 
 bool ActivePlugins::counts_devices() const { return any_policy(plugins_, &Policy::counts_devices); }
+bool ActivePlugins::marks_runs() const { return any_policy(plugins_, &Policy::marks_runs); }
 bool ActivePlugins::places_env() const { return any_policy(plugins_, &Policy::places_env); }
 bool ActivePlugins::wraps_program() const { return any_policy(plugins_, &Policy::wraps_program); }
 

@@ -91,7 +91,7 @@ constexpr api::RuleId admission_rules[] = {api::RuleId("yunikorn")};
 constexpr NumberBound numbers[] = {{"placeholderTimeoutSeconds", 1}};
 
 constexpr Policy yunikorn_policy = {
-    .group = pod_group_policy_group, .member = "yunikorn", .numbers = numbers};
+    .group = pod_group_policy_group, .member = "yunikorn", .numbers = numbers, .marks_runs = true};
 
 class YuniKorn final : public Plugin {
 public:
