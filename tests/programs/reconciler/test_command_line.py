@@ -11,7 +11,7 @@ import time
 from rest import wait_for
 
 BINARY = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
-WATCHED_KINDS = 7  # TrainJobs, both kinds of runtimes, JobSets, and both of PodGroups, where there are any
+WATCHED_KINDS = 7  # TrainJobs, both kinds of runtimes, JobSets, and all three of PodGroups, where there are any
 
 KUBECONFIG = """
 apiVersion: v1
