@@ -154,6 +154,28 @@ TEST_CASE(
     }
 }
 
+// The caches still have the job without a status. Whether its JobSet has Pods is then looked at, and that
+// look leaves out the templates.
+TEST_CASE("a resume without a build reads the JobSet that the last look has left out", "[snapshot]") {
+    Life life;
+    life.set_suspend(true);
+    const Json without_status = life.job();
+    life.reconcile();
+    const Json now = life.job();
+    const std::string uid = api::parse_meta(life.job_set()).uid;
+    life.server.restore(train_jobs, without_status);
+    life.server.erase(config_maps, snapshot);
+    life.set_nodes(5);
+    life.server.show(life.cache);
+    life.frozen = true;
+    life.server.restore(train_jobs, now);
+    life.set_suspend(false);
+    life.reconcile();
+    CHECK(life.job_set()["spec"]["suspend"] == false);
+    CHECK(life.job_set()["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 2);
+    CHECK(api::parse_meta(life.job_set()).uid == uid);
+}
+
 TEST_CASE("a runtime that is deleted has to return as it was for a job without a JobSet", "[snapshot]") {
     Held life;
     forge_snapshot(life, life.forged);

@@ -60,21 +60,21 @@ bool cannot_be_tried(const api::Error& error) {
     return error.http_status == 400 && error.message.find("does not support dry run") != std::string::npos;
 }
 
+kube::Async<std::shared_ptr<const Json>> whole_job_set(kube::ApiServer& server, const View& view) {
+    if (view.job_set) co_return view.job_set;
+    const api::ObjectKey key = view.observed.job->meta.key();
+    auto read_now = co_await read(server, kube::resources::job_sets, key);
+    if (!read_now) co_return read_now.error();
+    if (!*read_now) co_return std::shared_ptr<const Json>();
+    co_return std::make_shared<const Json>(std::move(**read_now));
+}
+
 Outcome JobSetWriter::failed(api::Error error) const {
     return ended(WriteFailed{"JobSet " + to_string(key()), std::move(error)});
 }
 
 Outcome JobSetWriter::unread(api::Error error) const {
     return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), std::move(error)});
-}
-
-// Returns the whole JobSet; nullptr if it is gone. It is not read again if the view has it.
-kube::Async<std::shared_ptr<const Json>> JobSetWriter::whole_job_set() {
-    if (view_.job_set) co_return view_.job_set;
-    auto read_now = co_await read(server_, kube::resources::job_sets, key());
-    if (!read_now) co_return read_now.error();
-    if (!*read_now) co_return std::shared_ptr<const Json>();
-    co_return std::make_shared<const Json>(std::move(**read_now));
 }
 
 Json JobSetWriter::noted(const runtime::Built& built) const {
@@ -124,7 +124,7 @@ kube::Task<Outcome> JobSetWriter::refused_creation(api::Error refusal) {
 kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const NeededObjects& found) {
     // A JobSet that was read for this change needs no second read: the write carries its uid and
     // resourceVersion.
-    const auto seen = co_await whole_job_set();
+    const auto seen = co_await whole_job_set(server_, view_);
     if (!seen) co_return unread(seen.error());
     if (!*seen) co_return failed(changed_meanwhile("it is gone; reconciling again"));
     const Json& live = **seen;
@@ -246,7 +246,7 @@ kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, co
 // Reads JobSet and TrainJob again. The TrainJob was read before its JobSet, and another reconciler may have
 // built a changed TrainJob in between. If it has not changed since, it was the same when the JobSet was read.
 kube::Task<Outcome> JobSetWriter::read_again(std::shared_ptr<const Json>& job_set) {
-    auto seen = co_await whole_job_set();
+    auto seen = co_await whole_job_set(server_, view_);
     if (!seen) co_return unread(seen.error());
     if (!*seen || api::parse_meta(**seen).resource_version != view_.observed.job_set->meta.resource_version)
         co_return failed(changed_meanwhile("it has changed; reconciling again"));

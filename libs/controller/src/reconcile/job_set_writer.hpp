@@ -24,6 +24,10 @@ inline lifecycle::Outcome kept_job_set(std::string why, bool for_good) {
     return outcome;
 }
 
+/// Returns the whole JobSet of a view's TrainJob; nullptr if it is gone. It is not read again if the view has
+/// it. References must live until the coroutine ends.
+kube::Async<std::shared_ptr<const api::Json>> whole_job_set(kube::ApiServer& server, const View& view);
+
 /// Returns whether the API server refuses a dry run because a webhook has side effects.
 bool cannot_be_tried(const api::Error& error);
 
@@ -49,7 +53,6 @@ public:
     bool wants_live_view() const { return wants_live_view_; }
 
 private:
-    kube::Async<std::shared_ptr<const api::Json>> whole_job_set();
     kube::Task<lifecycle::Outcome> read_again(std::shared_ptr<const api::Json>& job_set);
     kube::Task<lifecycle::Outcome> remove(const api::Json& live, const api::Error& why);
     kube::Task<lifecycle::Outcome> try_first(kube::Request request);

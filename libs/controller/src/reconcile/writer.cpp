@@ -351,8 +351,10 @@ kube::Task<Outcome> Writer::go_on_without_build(JobSetAction step, const StepFai
     const auto* foreign = std::get_if<lifecycle::ForeignObject>(&why);
     const bool is_not_built = failed || foreign;
     if (is_not_built && step == JobSetAction::leave) co_return Outcome();
-    if (!is_not_built || step != JobSetAction::resume || needs_object_of_run(*view_.job_set))
-        co_return ended(why);
+    if (!is_not_built || step != JobSetAction::resume) co_return ended(why);
+    const auto live = co_await whole_job_set(server_, view_);
+    if (!live) co_return ended(lifecycle::ReadFailed{job_set_named(key()), live.error()});
+    if (!*live || needs_object_of_run(**live)) co_return ended(why);
     std::string cause =
         "it cannot be built anew: " + (failed ? api::describe(failed->error) : lifecycle::describe(*foreign));
     Outcome outcome = co_await set_suspend(server_, view_, written_, false);
