@@ -220,7 +220,7 @@ void Concluder::operator()(const CleanUp& clean_up) {
     const bool is_of_job_set = ends && (!failed || failed->object == name_of("JobSet", job_));
     if (is_of_job_set)
         report_end_of_job_set(clean_up.job_set);
-    else if (failed && clean_up.releases)
+    else if (failed && !observed_.objects_of_run.empty())
         report_error(failed->object, failed->error);
     if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
         report_error(outcome_.policy_unread->object, outcome_.policy_unread->error);

@@ -39,7 +39,7 @@ EndOfJobSet end_of_job_set(const Observed& observed, api::Time now) {
 // cascade, so a JobSet that cannot be deleted does not delay it.
 Decision decide_ended(const Observed& observed, api::Time now) {
     if (has_expired(observed, now)) return Expire{};
-    return CleanUp{.job_set = end_of_job_set(observed, now), .releases = !observed.objects_of_run.empty()};
+    return CleanUp{end_of_job_set(observed, now)};
 }
 
 // Step 5. It comes before the deadlines, steps 8 and 9: finished work is not thrown away. A TrainJob that is

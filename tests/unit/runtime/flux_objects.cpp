@@ -22,13 +22,13 @@ api::Result<FluxObjects> build_flux(const std::vector<Change>& job, const std::v
     auto built = runtime::build({.job = train, .runtime = blueprint, .curve_key_pair = keys});
     if (!built) return built.error();
     FluxObjects objects;
-    for (auto& [object, when, requirements] : built->objects) {
-        const std::string kind(std::as_const(object)["kind"].as_string());
-        if (kind == "Secret") objects.secret_applied = when;
-        if (kind == "ConfigMap") objects.config_map_applied = when;
+    for (runtime::BuiltObject& each : built->objects) {
+        const std::string kind(std::as_const(each.object)["kind"].as_string());
+        if (kind == "Secret") objects.secret_applied = each.when;
+        if (kind == "ConfigMap") objects.config_map_applied = each.when;
         (kind == "JobSet"   ? objects.job_set
          : kind == "Secret" ? objects.secret
-                            : objects.config_map) = std::move(object);
+                            : objects.config_map) = std::move(each.object);
     }
     return objects;
 }

@@ -60,9 +60,11 @@ std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob
 
 }  // namespace
 
-std::string described(const Need& need) {
-    return std::string(need.resource.kind) + " " + to_string(need.key);
+std::string described(const api::Resource& kind, const api::ObjectKey& key) {
+    return std::string(kind.kind) + " " + to_string(key);
 }
+
+std::string described(const Need& need) { return described(need.resource, need.key); }
 
 kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
                                                                    const api::TrainJob& job,

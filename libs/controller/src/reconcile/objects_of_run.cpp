@@ -10,10 +10,6 @@ using api::Json;
 using lifecycle::Done;
 using lifecycle::WriteFailed;
 
-std::string described(const api::Resource& kind, const Json& object) {
-    return std::string(kind.kind) + " " + to_string(api::parse_meta(object).key());
-}
-
 // Returns the members of its spec that the cluster has dropped, with what it needs for each.
 std::string what_was_dropped(const runtime::BuiltObject& built, const Json& answer) {
     std::string text;
@@ -33,24 +29,23 @@ std::string what_the_kind_needs(const runtime::BuiltObject& built) {
     return "the cluster does not have its kind";
 }
 
-bool is_same_version(const std::optional<Json>& now, const std::string& version) {
-    return (now ? api::parse_meta(*now).resource_version : "") == version;
+// Fails unless the object still has that resourceVersion; empty: unless there is still none.
+kube::Task<StepFailure> see_unchanged(kube::ApiServer& server, const api::Resource& kind,
+                                      const api::ObjectKey& key, const std::string& version) {
+    const auto now = co_await read(server, kind, key, managed_fields);
+    if (!now) co_return lifecycle::ReadFailed{described(kind, key), now.error()};
+    if ((*now ? api::parse_meta(**now).resource_version : "") == version) co_return Done();
+    co_return WriteFailed{described(kind, key), changed_meanwhile("it has changed; reconciling again")};
 }
 
 kube::Task<StepFailure> see_that_no_run_has_begun(kube::ApiServer& server, const View& view) {
     const api::ObjectMeta& job = view.observed.job->meta;
-    const std::string job_name = "TrainJob " + to_string(job.key());
-    const auto now = co_await read(server, kube::resources::train_jobs, job.key(), managed_fields);
-    if (!now) co_return lifecycle::ReadFailed{job_name, now.error()};
-    if (!is_same_version(*now, job.resource_version))
-        co_return WriteFailed{job_name, changed_meanwhile("it has changed; reconciling again")};
-    const std::string job_set_name = "JobSet " + to_string(job.key());
-    const auto job_set = co_await read(server, kube::resources::job_sets, job.key(), managed_fields);
-    if (!job_set) co_return lifecycle::ReadFailed{job_set_name, job_set.error()};
-    const auto& seen = view.observed.job_set;
-    if (!is_same_version(*job_set, seen ? seen->meta.resource_version : ""))
-        co_return WriteFailed{job_set_name, changed_meanwhile("it has changed; reconciling again")};
-    co_return Done();
+    const api::ObjectKey key = job.key();
+    auto same = co_await see_unchanged(server, kube::resources::train_jobs, key, job.resource_version);
+    if (!std::holds_alternative<Done>(same)) co_return same;
+    const auto& job_set = view.observed.job_set;
+    const std::string version = job_set ? job_set->meta.resource_version : "";
+    co_return co_await see_unchanged(server, kube::resources::job_sets, key, version);
 }
 
 kube::Task<StepFailure> remove(kube::ApiServer& server, const api::Resource& kind, const Json& live) {
@@ -59,7 +54,7 @@ kube::Task<StepFailure> remove(kube::ApiServer& server, const api::Resource& kin
         kube::remove(kind, meta.key(), kube::Propagation::background, kube::SameObject(meta.uid));
     const auto removed = co_await server.send(std::move(removal));
     if (removed || removed.error().code == api::Errc::not_found) co_return Done();
-    co_return WriteFailed{described(kind, live), removed.error(), lifecycle::Write::remove};
+    co_return WriteFailed{described(kind, meta.key()), removed.error(), lifecycle::Write::remove};
 }
 
 }  // namespace
@@ -68,7 +63,7 @@ kube::Task<StepFailure> remove(kube::ApiServer& server, const api::Resource& kin
 kube::Task<StepFailure> create_for_run(kube::ApiServer& server, const runtime::BuiltObject& built,
                                        const api::Resource& kind, bool is_trial) {
     const Json wanted = runtime::with_applied_hash(built.object);
-    const std::string name = described(kind, wanted);
+    const std::string name = described(kind, api::parse_meta(wanted).key());
     for (const bool tries : {true, false}) {
         if (is_trial && !tries) break;
         kube::Request request = kube::apply_new(kind, wanted);

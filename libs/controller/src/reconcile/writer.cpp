@@ -181,7 +181,7 @@ kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
 
 kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
     Outcome outcome = co_await end_job_set(step.job_set);
-    if (!step.releases || !std::holds_alternative<Done>(outcome.result)) co_return outcome;
+    if (!std::holds_alternative<Done>(outcome.result)) co_return outcome;
     co_return co_await release_all();
 }
 
@@ -195,9 +195,8 @@ kube::Task<Outcome> Writer::release_all() {
 
 // Kubernetes keeps it until the last of its Pods has ended.
 kube::Task<Outcome> Writer::release(api::Resource kind) {
-    const std::string name = std::string(kind.kind) + " " + to_string(key());
     const auto object = co_await read(server_, kind, key(), managed_fields);
-    if (!object) co_return ended(lifecycle::ReadFailed{name, object.error()});
+    if (!object) co_return ended(lifecycle::ReadFailed{described(kind, key()), object.error()});
     if (!*object) co_return Outcome();
     if (api::parse_meta(**object).controller_uid != job().meta.uid) co_return Outcome();
     Outcome outcome;

@@ -56,11 +56,10 @@ enum class EndOfJobSet {
     remove    ///< with its uid and resourceVersion, in the background
 };
 
-/// The job has ended.
+/// The job has ended. After its JobSet, its Observed::objects_of_run are deleted: they hold devices for Pods
+/// that will not come.
 struct CleanUp {
     EndOfJobSet job_set = EndOfJobSet::leave;
-    /// After that, delete its Observed::objects_of_run: they hold devices for Pods that will not come.
-    bool releases = false;
 
     bool operator==(const CleanUp&) const = default;
 };
@@ -81,7 +80,7 @@ enum class JobSetAction {
     resume,              ///< as `update`; the built object says `suspend: false`
     wait_until_stopped,  ///< to be resumed, but Pods of before its suspension still end: nothing is written
     back_off,            ///< it is too early for the next attempt, or the job is suspended and its attempt
-                         ///< has failed: nothing is written
+                         ///< has failed: nothing is written, and Observed::objects_of_run are deleted
     retire,              ///< of an attempt that was judged: deleted in the foreground, with its uid and
                          ///< resourceVersion; then the next attempt is created
     refuse               ///< it has another owner: nothing is built

@@ -35,8 +35,8 @@ enum class ApplyPolicy {
     with_job_set,  ///< whenever the JobSet may be written: while there is none, or it is suspended and has no
                    ///< Pods
     for_run  ///< while Pods may run: created before the JobSet is created or resumed, and anew if what is
-             ///< there has a status of an earlier run; created again if it is gone; deleted while the
-             ///< TrainJob is suspended, and once it has ended
+             ///< there has a status of an earlier run; created again if it is gone; deleted while none may:
+             ///< the TrainJob is suspended, waits between attempts or has ended, or Kueue holds its JobSet
 };
 
 /// Marks an object that all TrainJobs share, so that it is not read for each of them.

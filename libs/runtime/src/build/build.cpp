@@ -48,7 +48,7 @@ std::int64_t nodes_of(const Info& info) {
     std::int64_t nodes = 0;
     for (const PodSet& pods : info.pod_sets)
         if (info.plugins.has_nodes(info.spec["replicatedJobs"][pods.index]))
-            nodes += pods.count * pods.replicas;
+            nodes = with_pods(nodes, pods.replicas, std::max<std::int64_t>(0, pods.count));
     return nodes;
 }
 

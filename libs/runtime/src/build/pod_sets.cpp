@@ -1,6 +1,7 @@
 #include "build/pod_sets.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "api/names.hpp"
 #include "template/replicated_jobs.hpp"
@@ -42,6 +43,13 @@ std::vector<PodSet> count_pods(const Json& spec, const ActivePlugins& plugins,
         pod_sets.push_back(std::move(pods));
     }
     return pod_sets;
+}
+
+std::int64_t with_pods(std::int64_t pods, std::int64_t replicas, std::int64_t of_replica) {
+    std::int64_t more = 0;
+    const bool fits =
+        !__builtin_mul_overflow(replicas, of_replica, &more) && !__builtin_add_overflow(pods, more, &pods);
+    return fits ? pods : std::numeric_limits<std::int64_t>::max();
 }
 
 std::int64_t nodes_that_train(const Json& ml_policy, std::optional<std::int64_t> num_nodes) {

@@ -12,6 +12,10 @@ namespace runtime {
 std::vector<PodSet> count_pods(const api::Json& spec, const ActivePlugins& plugins,
                                std::optional<std::int64_t> num_nodes);
 
+/// Returns `pods` and so many replicas of a number of Pods; the largest number instead of an overflow. None
+/// is negative.
+std::int64_t with_pods(std::int64_t pods, std::int64_t replicas, std::int64_t of_replica);
+
 /// Returns the number of Pods of the job that trains: `num_nodes` if it is set, else the policy's own number,
 /// else 1.
 std::int64_t nodes_that_train(const api::Json& ml_policy, std::optional<std::int64_t> num_nodes);

@@ -3,6 +3,7 @@
 import pytest
 
 import devices
+from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, twenty_gangs_pass_through_room_for_three
 from progress import resume, suspend, until
 from queues import SideBySide
 from rest import conditions, wait_until_none
@@ -82,12 +83,6 @@ def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
         here.until_runs("resized", 4)
 
 
-def gangs_do_not_wait_for_initializers_of_each_other(room):
-    with room({"node-1": 2}) as here:
-        here.rest.create(here.initialized_runtime())
-        here.complete(*(f"initialized-{number}" for number in range(3)))
-
-
 def a_launcher_joins_the_gang_that_it_does_not_count_in(room):
     with room({"node-1": 3}) as here:
         here.rest.create(here.launched_runtime())
@@ -117,12 +112,6 @@ def an_urgent_gang_evicts_another_one_as_a_whole(room):
         here.submit("urgent", nodes=1, runtime_name="urgent", seconds="never")
         here.until_runs("urgent", 1)
         wait_for("the other one's Pods to go", lambda: here.placed("running") == 0)
-
-
-def twenty_gangs_pass_through_room_for_three(room):
-    with room({"node-1": 4, "node-2": 2}) as here:
-        here.rest.create(here.runtime())
-        here.complete(*(f"gang-{number}" for number in range(20)), seconds=0.5)
 
 
 def another_attempt_is_another_gang(room):

@@ -6,6 +6,7 @@ seen enough of them end, it never again changes the PodGroups of the others, and
 
 import pytest
 
+from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, twenty_gangs_pass_through_room_for_three
 from progress import resume, suspend, until
 from queues import SideBySide
 from rest import ApiError, conditions
@@ -93,12 +94,6 @@ def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
         assert here.gang("resized") == {"minMember": 3, "minResources": {here.resource: "3"}, "scheduleTimeoutSeconds": 60}
 
 
-def gangs_do_not_wait_for_initializers_of_each_other(room):
-    with room({"node-1": 2}) as here:
-        here.rest.create(here.initialized_runtime())
-        here.complete(*(f"initialized-{number}" for number in range(3)))
-
-
 def a_launcher_finds_room_beside_its_nodes(room):
     # Room for the nodes of two jobs, but then for no launcher.
     with room({"node-1": 4}) as here:
@@ -120,12 +115,6 @@ def a_gang_that_cannot_fit_says_so_after_its_timeout_and_runs_once_it_fits(room)
         assert "Pods      11 Pending" in said
         here.resize("node-2", 2)
         here.until_runs("scattered", 11)
-
-
-def twenty_gangs_pass_through_room_for_three(room):
-    with room({"node-1": 4, "node-2": 2}) as here:
-        here.rest.create(here.runtime())
-        here.complete(*(f"gang-{number}" for number in range(20)), seconds=0.5)
 
 
 def an_urgent_gang_overtakes_those_that_wait_and_evicts_none_that_runs(room):

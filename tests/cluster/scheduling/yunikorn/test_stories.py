@@ -2,6 +2,7 @@
 
 import pytest
 
+from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, twenty_gangs_pass_through_room_for_three
 from progress import resume, suspend
 from queues import SideBySide
 from rooms import wait_for
@@ -63,12 +64,6 @@ def a_gang_that_waits_is_suspended_and_waits_again(room):
         here.until_runs("second")
 
 
-def gangs_do_not_wait_for_initializers_of_each_other(room):
-    with room({"node-1": 2}) as here:
-        here.rest.create(here.initialized_runtime())
-        here.complete("one", "two", "three")
-
-
 def a_launcher_finds_room_beside_its_nodes(room):
     # Room for the nodes of two jobs, but then for no launcher.
     with room({"node-1": 4}) as here:
@@ -93,12 +88,6 @@ def a_soft_gang_that_cannot_fit_runs_in_part_after_its_timeout(room):
         assert "resuming as non-gang application (SOFT)" in here.explain("large")
         here.resize("node-1", 3)
         here.until_runs("large", 3)
-
-
-def twenty_gangs_pass_through_room_for_three(room):
-    with room({"node-1": 4, "node-2": 2}) as here:
-        here.rest.create(here.runtime())
-        here.complete(*(f"gang-{number}" for number in range(20)), seconds=0.5)
 
 
 STORIES = {story.__name__: story for story in (

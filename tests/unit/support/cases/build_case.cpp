@@ -145,9 +145,9 @@ api::Result<Json> built_objects(const BuildCase& c) {
     if (!built) return built.error();
     std::vector<Json> objects;
     if (!stored) objects.push_back(runtime::make_snapshot(c.job, *source));
-    for (auto& [object, when, requirements] : built->objects)
-        if (when != runtime::ApplyPolicy::with_job_set || !is_running(c))
-            objects.push_back(std::move(object));
+    for (runtime::BuiltObject& each : built->objects)
+        if (each.when != runtime::ApplyPolicy::with_job_set || !is_running(c))
+            objects.push_back(std::move(each.object));
     return golden_objects(std::move(objects));
 }
 

@@ -26,6 +26,7 @@ struct NeededObjects {
 };
 
 /// "PodGroup ns/job", for messages.
+std::string described(const api::Resource& kind, const api::ObjectKey& key);
 std::string described(const runtime::Need& need);
 
 /// Reads needed objects until runtime::needs() names no new one. The failure is ReadFailed, or ForeignObject

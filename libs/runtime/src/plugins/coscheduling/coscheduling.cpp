@@ -19,7 +19,7 @@ constexpr Policy coscheduling_policy = {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("coscheduling")};
 
-class Coscheduling final : public Plugin {
+class Coscheduling final : public WaitingGangPlugin {
 public:
     std::string_view name() const override { return "coscheduling"; }
     const Policy* policy() const override { return &coscheduling_policy; }
@@ -31,15 +31,6 @@ public:
     std::span<const api::RuleId> rules() const override { return admission_rules; }
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
         refuse_empty_gang(coscheduling_policy.member, review, errors);
-    }
-
-    std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
-    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(coscheduling_policy.member, review, warnings);
-    }
-    void add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
-                              api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(coscheduling_policy.member, runtime, plugins, warnings);
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
@@ -56,12 +47,6 @@ public:
             policy_of(inputs.runtime)["scheduleTimeoutSeconds"].int_or(default_timeout);
         built.objects.push_back({std::move(*group), ApplyPolicy::with_job_set});
         return {};
-    }
-
-    std::span<const std::string_view> condition_types() const override { return gang_conditions; }
-    void add_conditions(const ConditionsContext& context,
-                        std::vector<api::Condition>& conditions) const override {
-        add_gang_condition(context, conditions);
     }
 };
 

@@ -8,6 +8,9 @@ namespace {
 
 using api::Json;
 
+constexpr api::RuleId exclusive_gang_rule("exclusive_gang");
+constexpr api::RuleId warning_names[] = {exclusive_gang_rule};
+
 // JobSet creates one Pod of a Job with this annotation, and the others once that Pod has a node.
 constexpr std::string_view exclusive_topology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 // With this annotation, too, nodes are labelled beforehand, and JobSet creates all Pods at once.
@@ -40,21 +43,22 @@ void warn(std::string_view policy, const Json& job_set_spec, bool all_jobs,
 
 }  // namespace
 
-void warn_of_exclusive_gang(std::string_view policy, const ValidationInputs& review,
-                            api::Warnings& warnings) {
+std::span<const api::RuleId> WaitingGangPlugin::warning_rules() const { return warning_names; }
+
+void WaitingGangPlugin::add_warnings(const ValidationInputs& review, api::Warnings& warnings) const {
     const bool all_jobs = waits_for_first_pod(job_set_annotation(review, exclusive_topology),
                                               job_set_annotation(review, labelled_nodes));
     const auto num_nodes = review.job.spec["trainer"]["numNodes"].as_int();
-    warn(policy, review.merged_spec, all_jobs, count_pods(review.merged_spec, review.plugins, num_nodes),
-         warnings);
+    warn(policy()->member, review.merged_spec, all_jobs,
+         count_pods(review.merged_spec, review.plugins, num_nodes), warnings);
 }
 
-void warn_of_exclusive_gang(std::string_view policy, const Json& runtime, const ActivePlugins& plugins,
-                            api::Warnings& warnings) {
+void WaitingGangPlugin::add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
+                                             api::Warnings& warnings) const {
     const Json& annotations = runtime["spec"]["template"]["metadata"]["annotations"];
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const bool all_jobs = waits_for_first_pod(annotations[exclusive_topology], annotations[labelled_nodes]);
-    warn(policy, job_set_spec, all_jobs, count_pods(job_set_spec, plugins, std::nullopt), warnings);
+    warn(policy()->member, job_set_spec, all_jobs, count_pods(job_set_spec, plugins, std::nullopt), warnings);
 }
 
 }  // namespace runtime

@@ -23,6 +23,9 @@ namespace resources = api::resources;
 // Each is a request to the API server in every reconcile that builds; a cluster has a handful.
 constexpr std::size_t most_runtime_classes = 32;
 
+constexpr std::string_view condition_names[] = {"GangReady"};
+constexpr std::string_view pod_scheduled = "PodScheduled";  // of a Pod
+
 // Returns the overhead and defaults of the Pods of each RuntimeClass.
 std::map<std::string_view, const Json*> overheads(const std::vector<Json>& observed) {
     std::map<std::string_view, const Json*> found;
@@ -192,12 +195,8 @@ Gang gang_of(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
 
 std::int64_t members_of(const Gang& gang) {
     std::int64_t members = 0;
-    for (const GangJob& each : gang) {
-        std::int64_t pods = 0;
-        const bool fits = !__builtin_mul_overflow(each.pods->replicas, least_of(*each.pods), &pods) &&
-                          !__builtin_add_overflow(members, each.is_member ? pods : 0, &members);
-        if (!fits) return std::numeric_limits<std::int64_t>::max();
-    }
+    for (const GangJob& each : gang)
+        if (each.is_member) members = with_pods(members, each.pods->replicas, least_of(*each.pods));
     return members;
 }
 
@@ -233,6 +232,25 @@ void refuse_empty_gang(std::string_view policy, const ValidationInputs& review, 
                       {}});
 }
 
+void refuse_runtime(const ValidationInputs& review, std::string why, api::FieldErrors& errors) {
+    errors.push_back(
+        {api::FieldErrorType::invalid, "spec.runtimeRef", review.job.runtime_ref.name, std::move(why), {}});
+}
+
+std::string scheduling_problem(const Json& pod) {
+    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
+    const api::Condition* scheduled = api::find_condition(conditions, pod_scheduled);
+    return scheduled && !scheduled->is_true() ? scheduled->message : "";
+}
+
+void set_scheduling_problem(Json& pod, const std::string& problem) {
+    Json& conditions = pod["status"]["conditions"];
+    if (!conditions.is_array()) conditions = Json::array();
+    std::erase_if(conditions.items(),
+                  [](const Json& each) { return each["type"].as_string() == pod_scheduled; });
+    conditions.push_back(Json::object({{"type", pod_scheduled}, {"status", "False"}, {"message", problem}}));
+}
+
 std::string wrong_scheduler(std::string_view policy, std::string_view scheduler, const Json& pod_spec) {
     const std::string_view name = pod_spec["schedulerName"].as_string();
     if (name.empty() || name == scheduler) return {};
@@ -254,7 +272,10 @@ std::string missing_of(const std::string& job, const std::vector<api::JobStatus>
 
 }  // namespace
 
-void add_gang_condition(const ConditionsContext& context, std::vector<api::Condition>& conditions) {
+std::span<const std::string_view> GangPlugin::condition_types() const { return condition_names; }
+
+void GangPlugin::add_conditions(const ConditionsContext& context,
+                                std::vector<api::Condition>& conditions) const {
     const api::JobSet* const job_set = context.job_set;
     if (!job_set || job_set->finished || context.job.suspend || job_set->replicated_jobs.empty()) return;
     const Json& spec = context.runtime["spec"]["template"]["spec"];
@@ -269,7 +290,7 @@ void add_gang_condition(const ConditionsContext& context, std::vector<api::Condi
     }
     const bool ready = missing.empty();
     conditions.push_back(
-        {.type = std::string(gang_conditions[0]),
+        {.type = std::string(condition_names[0]),
          .status = ready ? "True" : "False",
          .reason = ready ? "PodsReady" : "PodsNotReady",
          .message = ready ? "all Pods of the gang are ready or have succeeded"

@@ -80,24 +80,34 @@ api::Result<> check_only_gang_policy(const Info& info);
 /// followers need, too. The caller completes it.
 api::Result<api::Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups);
 
-inline constexpr std::string_view gang_conditions[] = {"GangReady"};
+/// Returns why the scheduler gives a Pod no node; empty if it has one, or if nothing is known.
+std::string scheduling_problem(const api::Json& pod);
+/// Replaces it.
+void set_scheduling_problem(api::Json& pod, const std::string& problem);
 
-/// Adds the condition `GangReady`, by the JobSet's counts of Jobs: whether all Pods of the members are ready,
-/// or which job's are not. None before there are counts, while the job is suspended, once it has ended,
-/// and for elastic members, which run without some of their Pods.
-void add_gang_condition(const ConditionsContext& context, std::vector<api::Condition>& conditions);
+/// Refuses the runtime of a TrainJob.
+void refuse_runtime(const ValidationInputs& review, std::string why, api::FieldErrors& errors);
 
-/// A gang scheduler that gives no Pod a node before all are there, and JobSet's exclusive topology, which
-/// creates the other Pods of a Job once the first has a node, wait for each other.
-inline constexpr api::RuleId exclusive_gang_rule("exclusive_gang");
-inline constexpr api::RuleId gang_warning_rules[] = {exclusive_gang_rule};
+/// A plugin whose gangs have the condition `GangReady`, by the JobSet's counts of Jobs: whether all Pods of
+/// the members are ready, or which job's are not. None before there are counts, while the job is suspended,
+/// once it has ended, and for elastic members, which run without some of their Pods.
+class GangPlugin : public Plugin {
+public:
+    std::span<const std::string_view> condition_types() const override;
+    void add_conditions(const ConditionsContext& context,
+                        std::vector<api::Condition>& conditions) const override;
+};
 
-/// Adds the warning `exclusive_gang` about a TrainJob of a scheduler that waits for all Pods, at most once.
-/// `policy` is the member of podGroupPolicy. With YuniKorn the first Pod gets a node, since placeholders
-/// stand for the Pods that are not there yet.
-void warn_of_exclusive_gang(std::string_view policy, const ValidationInputs& review, api::Warnings& warnings);
-/// Adds the same warning about a runtime.
-void warn_of_exclusive_gang(std::string_view policy, const api::Json& runtime, const ActivePlugins& plugins,
-                            api::Warnings& warnings);
+/// One whose scheduler gives no Pod a node before all are there. With YuniKorn the first Pod gets one, since
+/// placeholders stand for the Pods that are not there yet. JobSet's exclusive topology creates the other Pods
+/// of a Job once the first has a node, so they wait for each other: the warning `exclusive_gang`, at most
+/// once.
+class WaitingGangPlugin : public GangPlugin {
+public:
+    std::span<const api::RuleId> warning_rules() const override;
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override;
+    void add_runtime_warnings(const api::Json& runtime, const ActivePlugins& plugins,
+                              api::Warnings& warnings) const override;
+};
 
 }  // namespace runtime

@@ -130,7 +130,7 @@ Json unused_claims(const Json& claims, const Json& pod_spec) {
     return unused;
 }
 
-class NativeGang final : public Plugin {
+class NativeGang final : public WaitingGangPlugin {
 public:
     std::string_view name() const override { return "native_gang"; }
     const Policy* policy() const override { return &native_policy; }
@@ -162,11 +162,7 @@ public:
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
         if (review.merged_spec.is_null()) return;
         const auto refuse = [&](const api::Error& error) {
-            errors.push_back({api::FieldErrorType::invalid,
-                              "spec.runtimeRef",
-                              review.job.runtime_ref.name,
-                              error.field + ": " + error.message,
-                              {}});
+            refuse_runtime(review, error.field + ": " + error.message, errors);
         };
         const auto num_nodes = review.job.spec["trainer"]["numNodes"].as_int();
         const auto pod_sets = count_pods(review.merged_spec, review.plugins, num_nodes);
@@ -195,15 +191,6 @@ public:
         for (std::size_t i = 0; i < jobs.size(); ++i)
             if (plugins.has_nodes(jobs[i]))
                 if (auto error = taken_name(claims, jobs[i], i)) refuse(*std::move(error), Json());
-    }
-
-    std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
-    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(native_policy.member, review, warnings);
-    }
-    void add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
-                              api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(native_policy.member, runtime, plugins, warnings);
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs& inputs, Info& info) const override {
@@ -238,12 +225,6 @@ public:
         if (!policy["resourceClaims"].items().empty()) upsert_all_claims(spec, policy["resourceClaims"]);
         built.objects.push_back({std::move(group), ApplyPolicy::for_run, requirements});
         return {};
-    }
-
-    std::span<const std::string_view> condition_types() const override { return gang_conditions; }
-    void add_conditions(const ConditionsContext& context,
-                        std::vector<api::Condition>& conditions) const override {
-        add_gang_condition(context, conditions);
     }
 
     std::optional<RelatedObjects> related_objects(const std::vector<Json>& pods) const override {

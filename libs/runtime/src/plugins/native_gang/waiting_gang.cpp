@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/condition.hpp"
+#include "plugins/gang/gang.hpp"
 
 namespace runtime {
 namespace {
@@ -18,34 +19,11 @@ bool waits(const Json& pod) {
            pod["status"]["phase"].as_string() != "Failed";
 }
 
-std::string message_of(const Json& object, std::string_view type) {
-    const auto conditions = api::parse_conditions(object["status"]["conditions"]);
-    const api::Condition* found = api::find_condition(conditions, type);
-    return found && !found->is_true() ? found->message : "";
-}
-
-bool is_placed(const Json& group, const std::vector<Json>& pods) {
-    return std::any_of(pods.begin(), pods.end(), [&](const Json& pod) {
-        return group_of(pod) == group["metadata"]["name"].as_string() && !pod["spec"]["nodeName"].empty();
-    });
-}
-
-// Returns "waits as a gang of 4: <message>"; empty if the scheduler has said nothing. Of a gang that it has
-// placed once it says no more, also if none of the Pods that came later has a node.
-std::string problem_of(const Json& group, const Json& pod, const std::vector<Json>& pods) {
-    std::string message = message_of(group, "PodGroupInitiallyScheduled");
-    if (message.empty() && !is_placed(group, pods)) message = message_of(pod, "PodScheduled");
-    if (message.empty()) return {};
-    const std::int64_t size = group["spec"]["schedulingPolicy"]["gang"]["minCount"].int_or(0);
-    return "waits as a gang of " + std::to_string(size) + ": " + message;
-}
-
-void set_problem(Json& pod, const std::string& problem) {
-    Json& conditions = pod["status"]["conditions"];
-    if (!conditions.is_array()) conditions = Json::array();
-    std::erase_if(conditions.items(),
-                  [](const Json& each) { return each["type"].as_string() == "PodScheduled"; });
-    conditions.push_back(Json::object({{"type", "PodScheduled"}, {"status", "False"}, {"message", problem}}));
+// Returns what the scheduler says of a gang that it has not placed yet.
+std::string problem_of(const Json& group) {
+    const auto conditions = api::parse_conditions(group["status"]["conditions"]);
+    const api::Condition* scheduled = api::find_condition(conditions, "PodGroupInitiallyScheduled");
+    return scheduled && !scheduled->is_true() ? scheduled->message : "";
 }
 
 }  // namespace
@@ -58,12 +36,24 @@ std::optional<RelatedObjects> group_of_waiting(const std::vector<Json>& pods) {
 }
 
 void add_gang_problem(std::vector<Json>& pods, const std::vector<Json>& groups) {
-    for (const Json& group : groups)
+    for (const Json& group : groups) {
+        const auto belongs = [name = group["metadata"]["name"].as_string()](const Json& pod) {
+            return group_of(pod) == name;
+        };
+        const std::string of_group = problem_of(group);
+        // The scheduler says no more of a gang that it has placed once, also if it finds no place for the
+        // Pods that came later.
+        const bool is_placed = std::any_of(pods.begin(), pods.end(), [&](const Json& pod) {
+            return belongs(pod) && !pod["spec"]["nodeName"].empty();
+        });
+        const std::int64_t size = group["spec"]["schedulingPolicy"]["gang"]["minCount"].int_or(0);
         for (Json& pod : pods) {
-            if (!waits(pod) || group_of(pod) != group["metadata"]["name"].as_string()) continue;
-            if (const std::string problem = problem_of(group, pod, pods); !problem.empty())
-                set_problem(pod, problem);
+            if (!belongs(pod) || !waits(pod)) continue;
+            const std::string own = is_placed ? "" : scheduling_problem(pod);
+            if (const std::string& problem = of_group.empty() ? own : of_group; !problem.empty())
+                set_scheduling_problem(pod, "waits as a gang of " + std::to_string(size) + ": " + problem);
         }
+    }
 }
 
 }  // namespace runtime

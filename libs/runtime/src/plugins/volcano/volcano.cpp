@@ -46,7 +46,7 @@ constexpr NumberBound numbers[] = {{"networkTopology.highestTierAllowed", 0}};
 constexpr Policy volcano_policy = {
     .group = pod_group_policy_group, .member = "volcano", .numbers = numbers, .owned_kind = &pod_groups};
 
-class Volcano final : public Plugin {
+class Volcano final : public WaitingGangPlugin {
 public:
     std::string_view name() const override { return "volcano"; }
     const Policy* policy() const override { return &volcano_policy; }
@@ -64,13 +64,7 @@ public:
     }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
-        const auto refuse = [&](std::string why) {
-            errors.push_back({api::FieldErrorType::invalid,
-                              "spec.runtimeRef",
-                              review.job.runtime_ref.name,
-                              std::move(why),
-                              {}});
-        };
+        const auto refuse = [&](std::string why) { refuse_runtime(review, std::move(why), errors); };
         if (const Json& queue = job_set_annotation(review, queue_annotation);
             queue.is_string() && queue.as_string().empty())
             refuse("the annotation " + std::string(queue_annotation) + " of the JobSet must not be empty");
@@ -87,15 +81,6 @@ public:
         if (all_exist && classes.size() > 1)
             refuse("its jobs have different priority classes, \"" + std::string(classes[0]) + "\" and \"" +
                    std::string(classes[1]) + "\": under Volcano all have the same");
-    }
-
-    std::span<const api::RuleId> warning_rules() const override { return gang_warning_rules; }
-    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(volcano_policy.member, review, warnings);
-    }
-    void add_runtime_warnings(const Json& runtime, const ActivePlugins& plugins,
-                              api::Warnings& warnings) const override {
-        warn_of_exclusive_gang(volcano_policy.member, runtime, plugins, warnings);
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
@@ -118,12 +103,6 @@ public:
                 if (!topology[member].is_null()) spec["networkTopology"][member] = topology[member];
         built.objects.push_back({std::move(*group), ApplyPolicy::with_job_set});
         return {};
-    }
-
-    std::span<const std::string_view> condition_types() const override { return gang_conditions; }
-    void add_conditions(const ConditionsContext& context,
-                        std::vector<api::Condition>& conditions) const override {
-        add_gang_condition(context, conditions);
     }
 };
 

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "api/condition.hpp"
 #include "api/names.hpp"
+#include "plugins/gang/gang.hpp"
 
 namespace runtime {
 namespace {
@@ -21,15 +21,8 @@ std::string_view application_of(const Json& pod) {
 
 bool has_node(const Json& pod) { return !pod["spec"]["nodeName"].empty(); }
 
-// Returns why a Pod has no node; empty if nothing is known.
-std::string scheduling_problem_of(const Json& pod) {
-    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
-    const api::Condition* scheduled = api::find_condition(conditions, "PodScheduled");
-    return scheduled && !scheduled->is_true() ? scheduled->message : "";
-}
-
 bool waits_without_reason(const Json& pod) {
-    return !application_of(pod).empty() && !has_node(pod) && scheduling_problem_of(pod).empty() &&
+    return !application_of(pod).empty() && !has_node(pod) && scheduling_problem(pod).empty() &&
            pod["status"]["phase"].as_string() != "Failed";
 }
 
@@ -45,7 +38,7 @@ std::string missing_room(std::string_view application, const std::vector<Json>& 
         if (has_node(each))
             ++held;
         else if (problem.empty())
-            problem = scheduling_problem_of(each);
+            problem = scheduling_problem(each);
     }
     if (problem.empty()) return "";
     return "room is held for " + std::to_string(held) + " of " + std::to_string(all) +
@@ -69,11 +62,7 @@ void add_missing_room(std::vector<Json>& pods, const std::vector<Json>& placehol
     for (Json& pod : pods) {
         if (!waits_without_reason(pod)) continue;
         const std::string problem = missing_room(application_of(pod), placeholders);
-        if (problem.empty()) continue;
-        Json& conditions = pod["status"]["conditions"];
-        if (!conditions.is_array()) conditions = Json::array();
-        conditions.push_back(
-            Json::object({{"type", "PodScheduled"}, {"status", "False"}, {"message", problem}}));
+        if (!problem.empty()) set_scheduling_problem(pod, problem);
     }
 }
 

@@ -93,7 +93,7 @@ constexpr NumberBound numbers[] = {{"placeholderTimeoutSeconds", 1}};
 constexpr Policy yunikorn_policy = {
     .group = pod_group_policy_group, .member = "yunikorn", .numbers = numbers, .marks_runs = true};
 
-class YuniKorn final : public Plugin {
+class YuniKorn final : public GangPlugin {
 public:
     std::string_view name() const override { return "yunikorn"; }
     const Policy* policy() const override { return &yunikorn_policy; }
@@ -104,13 +104,7 @@ public:
     }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
-        const auto refuse = [&](std::string why) {
-            errors.push_back({api::FieldErrorType::invalid,
-                              "spec.runtimeRef",
-                              review.job.runtime_ref.name,
-                              std::move(why),
-                              {}});
-        };
+        const auto refuse = [&](std::string why) { refuse_runtime(review, std::move(why), errors); };
         const Json& queue = job_set_annotation(review, queue_key);
         if (queue.is_string() && !api::is_name_part(queue.as_string()))
             refuse("the annotation " + std::string(queue_key) + " of the JobSet " + queue_rule);
@@ -151,12 +145,6 @@ public:
                 return made;
         }
         return {};
-    }
-
-    std::span<const std::string_view> condition_types() const override { return gang_conditions; }
-    void add_conditions(const ConditionsContext& context,
-                        std::vector<api::Condition>& conditions) const override {
-        add_gang_condition(context, conditions);
     }
 
     std::optional<RelatedObjects> related_objects(const std::vector<Json>& pods) const override {
