@@ -362,9 +362,10 @@ void Concluder::operator()(const Run& run) {
     const bool goes_on = !job_.suspend || !own_job_set(observed_);
     if (run.job_set == JobSetAction::back_off && goes_on && job_.attempt.next)
         conclusion_.requeue_after = sooner(conclusion_.requeue_after, *job_.attempt.next - now_);
-    if (const auto look = next_look_at_placement(observed_))
-        conclusion_.requeue_after =
-            sooner(conclusion_.requeue_after, *look > now_ ? *look - now_ : exclusion_starves);
+    if (const auto look = next_look_at_placement(observed_)) {
+        const api::Time again = outcome_.waits_for_node_since.value_or(now_) + exclusion_starves;
+        conclusion_.requeue_after = sooner(conclusion_.requeue_after, (*look > now_ ? *look : again) - now_);
+    }
     merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation, now_);
     std::visit(Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
                           [&](const BuildFailed& failed) {

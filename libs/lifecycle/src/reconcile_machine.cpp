@@ -216,9 +216,10 @@ bool ReconcileMachine::wants_placement(api::Time now) const {
     return look && now >= *look;
 }
 
-void ReconcileMachine::found_placement(bool lacks_node, api::Time now) {
+void ReconcileMachine::found_placement(std::optional<api::Time> waits_since, api::Time now) {
     looked_at_placement_ = true;
-    if (!lacks_node) return;
+    outcome_.waits_for_node_since = waits_since;
+    if (!waits_since || now < *waits_since + exclusion_starves) return;
     outcome_.failure = starved_attempt(*own_job_set(observed_), now);
     note(judge_starved(observed_.job->attempt));
 }

@@ -67,7 +67,7 @@ struct Attempts : Life {
         context.run();
         return report;
     }
-    void leave_failed_pod(int exit_code, const char* reason, const std::string& node = "gpu-17") {
+    Json pod() {
         Json pod;
         const std::string name = "job-node-0-" + std::to_string(++pods_left);
         pod["metadata"] = Json::object({{"name", name}, {"namespace", "ns"}});
@@ -79,12 +79,23 @@ struct Attempts : Life {
                                                                         {"name", "job-node-0"},
                                                                         {"uid", "u"},
                                                                         {"controller", true}})});
-        pod["spec"]["nodeName"] = node;
+        return pod;
+    }
+    void leave_pending_pod(Json spec) {
+        Json waiting = pod();
+        waiting["spec"] = std::move(spec);
+        waiting["status"] = Json::object({{"phase", "Pending"}});
+        server.put(pods, waiting);
+    }
+    void leave_failed_pod(int exit_code, const char* reason, const std::string& node = "gpu-17") {
+        Json failed_pod = pod();
+        failed_pod["spec"]["nodeName"] = node;
         Json container = Json::object({{"name", "node"}});
         container["state"]["terminated"] = Json::object(
             {{"exitCode", exit_code}, {"reason", reason}, {"finishedAt", api::format_time(server.now)}});
-        pod["status"] = Json::object({{"phase", "Failed"}, {"containerStatuses", Json::array({container})}});
-        server.put(pods, pod);
+        failed_pod["status"] =
+            Json::object({{"phase", "Failed"}, {"containerStatuses", Json::array({container})}});
+        server.put(pods, failed_pod);
     }
     void fail_job_set(const char* reason = failed) {
         server.edit(job_sets, key, [&](Json& job_set) {
@@ -102,12 +113,16 @@ struct Attempts : Life {
         leave_failed_pod(exit_code, pod_reason);
         fail_job_set(reason);
     }
-    // From the judgement to the next JobSet, which runs.
-    void go_on() {
+    // From the judgement to the next JobSet.
+    void wait_for_next() {
         server.now += 300s;
         reconcile();
         server.collect_garbage();
         reconcile();
+    }
+    // The same, and it runs.
+    void go_on() {
+        wait_for_next();
         run();
     }
     api::TrainJob state() const { return api::parse_train_job(job()); }
@@ -510,6 +525,33 @@ TEST_CASE("a JobSet keeps the nodes that it avoids, and later ones avoid them as
     CHECK(life.pod_spec()["affinity"].is_null());
 }
 
+TEST_CASE("an exclusion ends only if Pods that avoid its node have had none for five minutes", "[attempts]") {
+    Attempts life;
+    life.begin();
+    life.fail(137, "OOMKilled");
+    life.reconcile();
+    life.wait_for_next();
+    REQUIRE(life.excluded() == "gpu-17");
+    life.count_in_job_set(R"([{"name": "node", "active": 1}])");
+    life.server.now += 310s;
+    life.leave_pending_pod(Json::object({{"containers", Json::array({})}}));
+    life.server.now += 310s;
+    life.reconcile();
+    CHECK(life.attempt() == "1");
+    CHECK_FALSE(life.is_being_deleted());
+
+    life.leave_pending_pod(life.pod_spec());
+    life.server.now += 299s;
+    life.reconcile();
+    CHECK(life.state().failures.size() == 1);
+    life.server.now += 2s;
+    life.reconcile();
+    REQUIRE(life.state().failures.size() == 2);
+    CHECK(life.state().failures.front().reason == "NoNodeLeft");
+    life.reconcile();
+    CHECK(life.is_being_deleted());
+}
+
 TEST_CASE("the deadline ends a job between its attempts", "[attempts]") {
     Attempts life;
     life.set_in_job("activeDeadlineSeconds", 65);
@@ -671,11 +713,86 @@ TEST_CASE("an initializer that has not succeeded, or whose claim is lost, runs a
     CHECK(life.claim());
 }
 
+namespace {
+
+Json claim_by_hand(const char* size) {
+    Json claim = api::parse_json(R"({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-job", "namespace": "ns"}, "spec": {"resources": {"requests": {}}}})")
+                     .value();
+    claim["spec"]["resources"]["requests"]["storage"] = size;
+    return claim;
+}
+
+}  // namespace
+
+TEST_CASE("a claim that is lost while what wrote to it has finished is not made anew", "[attempts]") {
+    WithInitializer life;
+    life.fail_after(1);
+    life.go_on();
+    life.set_suspend(true);
+    life.reconcile();
+    life.server.erase(volume_claims, {"ns", "data-job"});
+    life.set_in_job("labels", api::parse_json(R"({"team": "a"})").value());
+    life.set_suspend(false);
+    for (int i = 0; i < 3; ++i) life.reconcile();
+    CHECK_FALSE(life.claim());
+    CHECK(life.job_set()["spec"]["suspend"] == true);
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.message("Created") ==
+          "PersistentVolumeClaim ns/data-job: it is gone, and with it what jobs have written that will not "
+          "run again; restore it, or delete the JobSet so that all of them run again");
+    SECTION("it is restored") {
+        life.server.put(volume_claims, claim_by_hand("1Gi"));
+        life.reconcile();
+        CHECK(life.job_set()["spec"]["suspend"] == false);
+        CHECK(life.jobs() == "node ");
+    }
+    SECTION("the JobSet is deleted") {
+        life.server.erase(job_sets, key);
+        life.reconcile();
+        CHECK(life.job_set()["spec"]["suspend"] == false);
+        CHECK(life.jobs() == "node* dataset-initializer ");
+        CHECK(life.claim());
+    }
+}
+
+TEST_CASE("a job with claims reads nothing more while it runs", "[attempts]") {
+    WithClaim life;
+    life.reconcile();
+    life.run();
+    std::vector<std::string> requests;
+    life.server.watch_requests = [&](const kube::Request& request) -> std::optional<api::Error> {
+        requests.push_back(request.method + " " + request.target);
+        return std::nullopt;
+    };
+    life.reconcile();
+    CHECK(requests == std::vector<std::string>());
+}
+
+TEST_CASE("a claim that a user has made in advance is used if it serves", "[attempts]") {
+    WithClaim life;
+    life.server.put(volume_claims, claim_by_hand("1024Mi"));
+    life.reconcile();
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    CHECK((*life.claim())["metadata"]["ownerReferences"].is_null());
+}
+
+TEST_CASE("a claim that a user has made in advance is not used if it is too small", "[attempts]") {
+    WithClaim life;
+    life.server.put(volume_claims, claim_by_hand("512Mi"));
+    life.reconcile();
+    CHECK_FALSE(life.server.find(job_sets, key));
+    CHECK(life.message("Created") ==
+          "PersistentVolumeClaim ns/data-job: it exists already, and its spec.resources.requests.storage is "
+          "not as the runtime asks");
+}
+
 TEST_CASE("a claim of somebody else is not taken", "[attempts]") {
     WithClaim life;
-    life.server.put(volume_claims, api::parse_json(R"({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-                        "metadata": {"name": "data-job", "namespace": "ns"}, "spec": {}})")
-                                       .value());
+    Json claim = claim_by_hand("1Gi");
+    claim["metadata"]["ownerReferences"] =
+        api::parse_json(R"([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}])").value();
+    life.server.put(volume_claims, std::move(claim));
     life.reconcile();
     CHECK_FALSE(life.server.find(job_sets, key));
     CHECK(life.condition("Created") == "False/JobsCreationFailed");

@@ -61,11 +61,21 @@ TEST_CASE("the look is due in time, and again after five minutes", "[attempts]")
     CHECK(requeue(due) == exclusion_starves);
 }
 
+TEST_CASE("a Pod that was made later has its own five minutes", "[attempts]") {
+    Observed observed = avoiding();
+    Machine machine(observed, std::nullopt, {});
+    REQUIRE(asks(machine, due));
+    machine.found_placement(due - 10s, due);
+    while (machine.next(due + 1s)) {}
+    CHECK(machine.result().requeue_after == exclusion_starves - 11s);
+    CHECK(observed.job->restarts.all == 1);
+}
+
 TEST_CASE("Pods that lack a node end the exclusion, and that does not count", "[attempts]") {
     Observed observed = avoiding();
     Machine machine(observed, std::nullopt, {});
     REQUIRE(asks(machine, due));
-    machine.found_placement(true, due);
+    machine.found_placement(due - exclusion_starves, due);
     const auto action = machine.next(due);
     REQUIRE(action);
     const auto* write = std::get_if<Machine::WriteStatus>(&*action);
@@ -84,7 +94,7 @@ TEST_CASE("Pods that have nodes go on", "[attempts]") {
     Observed observed = avoiding();
     Machine machine(observed, std::nullopt, {});
     REQUIRE(asks(machine, due));
-    machine.found_placement(false, due);
+    machine.found_placement(std::nullopt, due);
     CHECK_FALSE(asks(machine, due));
     CHECK(observed.job->restarts.all == 1);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "api/quantity.hpp"
+#include "lifecycle/refusal.hpp"
 #include "reconcile/objects_of_run.hpp"
 #include "runtime/applied_hash.hpp"
 
@@ -91,6 +93,34 @@ kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const View& view,
     co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
 }
 
+bool has_finished_jobs(const api::JobSet& job_set) {
+    const auto& jobs = job_set.replicated_jobs;
+    return !job_set.finished_jobs.empty() ||
+           std::any_of(jobs.begin(), jobs.end(), [](const api::JobStatus& job) { return job.succeeded > 0; });
+}
+
+// Returns the first field in which an existing claim is less than what is wanted; "" if it serves.
+std::string lacking_field(const Json& wanted, const Json& live) {
+    for (const char* field : {"accessModes", "storageClassName", "volumeMode", "volumeName", "selector"})
+        if (wanted.contains(field) && wanted[field] != live[field]) return field;
+    for (const auto& [resource, size] : wanted["resources"]["requests"].members()) {
+        const auto asked = api::parse_quantity(size);
+        const auto there = api::parse_quantity(live["resources"]["requests"][resource]);
+        if (!asked || !there || *there < *asked) return "resources.requests." + resource;
+    }
+    return "";
+}
+
+// Returns why the Pods may not use a claim of the job, whether it is there or not; "" if they may.
+std::string claim_refusal(const Json& wanted, const Json* live, const lifecycle::Observed& observed) {
+    if (!live && observed.job_set && has_finished_jobs(*observed.job_set))
+        return "it is gone, and with it what jobs have written that will not run again; restore it, or "
+               "delete the JobSet so that all of them run again";
+    if (!live || !api::parse_meta(*live).controller_uid.empty()) return "";
+    const std::string field = lacking_field(wanted["spec"], (*live)["spec"]);
+    return field.empty() ? "" : "it exists already, and its spec." + field + " is not as the runtime asks";
+}
+
 // Returns nullopt if `live` is as it should be. nullptr: the object does not exist yet.
 std::optional<kube::Request> request_for(const runtime::BuiltObject& built, const runtime::Need& name,
                                          const Json* live) {
@@ -120,9 +150,13 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const View& view,
             continue;
         }
         if (live && each.when == ApplyPolicy::always && pods == Template::of_others) continue;
-        // Its name is free once the last Pod that uses it has gone.
-        if (live && name.resource == api::resources::volume_claims && is_going(*live))
-            co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
+        if (name.resource == api::resources::volume_claims) {
+            // Its name is free once the last Pod that uses it has gone.
+            if (live && is_going(*live))
+                co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
+            if (std::string why = claim_refusal(each.object, live, view.observed); !why.empty())
+                co_return WriteFailed{described(name), lifecycle::rejection(std::move(why))};
+        }
         auto request = request_for(each, name, live);
         if (!request) continue;
         const auto written = co_await server.send(std::move(*request));
@@ -136,6 +170,7 @@ std::vector<std::string> lost_objects(const runtime::Built& built, const NeededO
     for (const runtime::BuiltObject& each : built.objects)
         if (each.when == ApplyPolicy::once)
             if (const runtime::Need& name = need_of(each.object, found.needs);
+                name.resource != api::resources::volume_claims &&
                 !runtime::find_observed(found.observed, name))
                 lost.push_back(described(name));
     return lost;

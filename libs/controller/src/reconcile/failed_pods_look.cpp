@@ -20,6 +20,8 @@ constexpr std::string_view affinity[] = {"items", "[]", "spec", "affinity"};
 constexpr std::string_view tolerations[] = {"items", "[]", "spec", "tolerations"};
 constexpr api::JsonPath unused[] = {
     managed_fields_of_pods, annotations, containers, init_containers, volumes, affinity, tolerations};
+constexpr api::JsonPath unused_beside_affinity[] = {managed_fields_of_pods, annotations, containers,
+                                                    init_containers,        volumes,     tolerations};
 
 kube::Request list_pods(const api::ObjectKey& job_set, std::string_view fields, const std::string& next) {
     const std::string of_job_set = std::string(api::job_set_name_label) + "=" + job_set.name;
@@ -28,6 +30,17 @@ kube::Request list_pods(const api::ObjectKey& job_set, std::string_view fields, 
                          "&fieldSelector=" + kube::percent_encode(fields) + "&limit=200";
     if (!next.empty()) target += "&continue=" + kube::percent_encode(next);
     return {.target = std::move(target)};
+}
+
+// Initializers and launchers may go to any node.
+bool avoids_one(const api::Json& pod, const std::vector<std::string>& nodes) {
+    const api::Json& of_nodes = pod["spec"]["affinity"]["nodeAffinity"];
+    for (const api::Json& term :
+         of_nodes["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"].items())
+        for (const api::Json& field : term["matchFields"].items())
+            for (const std::string& node : nodes)
+                if (field["operator"] == "NotIn" && field["values"][std::size_t(0)] == node) return true;
+    return false;
 }
 
 }  // namespace
@@ -48,13 +61,19 @@ kube::Async<std::optional<lifecycle::FailedPod>> look_at_failed_pods(kube::ApiSe
     co_return found.first();
 }
 
-kube::Async<bool> lacks_pod_a_node(kube::ApiServer& server, const api::JobSet& job_set) {
+kube::Async<std::optional<api::Time>> waits_for_node_since(kube::ApiServer& server,
+                                                           const api::JobSet& job_set) {
     kube::Request request = list_pods(job_set.meta.key(), "spec.nodeName=,status.phase=Pending", {});
-    const auto list = co_await kube::fetch(server, std::move(request), unused);
+    const auto list = co_await kube::fetch(server, std::move(request), unused_beside_affinity);
     if (!list) co_return list.error();
-    const auto& pods = (*list)["items"].items();
-    co_return std::any_of(pods.begin(), pods.end(),
-                          [&](const api::Json& pod) { return api::job_set_uid_of(pod) == job_set.meta.uid; });
+    std::optional<api::Time> since;
+    for (const api::Json& pod : (*list)["items"].items()) {
+        if (api::job_set_uid_of(pod) != job_set.meta.uid || !avoids_one(pod, job_set.excluded_nodes))
+            continue;
+        const api::Time created = api::parse_meta(pod).creation;
+        since = std::min(since.value_or(created), created);
+    }
+    co_return since;
 }
 
 }  // namespace controller

@@ -12,7 +12,9 @@ namespace controller {
 kube::Async<std::optional<lifecycle::FailedPod>> look_at_failed_pods(kube::ApiServer& server,
                                                                      const api::JobSet& job_set);
 
-/// Returns whether a Pod of the JobSet has no node. References must live until the coroutine ends.
-kube::Async<bool> lacks_pod_a_node(kube::ApiServer& server, const api::JobSet& job_set);
+/// Returns when the oldest Pod of the JobSet was created that avoids one of its excluded nodes and has no
+/// node. References must live until the coroutine ends.
+kube::Async<std::optional<api::Time>> waits_for_node_since(kube::ApiServer& server,
+                                                           const api::JobSet& job_set);
 
 }  // namespace controller

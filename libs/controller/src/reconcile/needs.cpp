@@ -49,12 +49,16 @@ kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_con
     co_return api::Result<>();
 }
 
+// Users make such a claim in advance, or restore it. apply_objects() looks whether it serves.
+bool has_no_owner(const Json& object) { return object["metadata"]["ownerReferences"].items().empty(); }
+
 // Returns why an object that is to be written belongs to another owner; nullopt if it belongs to the job, or
 // does not exist.
 std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob& job,
                                            const std::vector<Json>& observed) {
     const Json* there = need.apply ? runtime::find_observed(observed, need) : nullptr;
     if (!there || api::parse_meta(*there).controller_uid == job.meta.uid) return std::nullopt;
+    if (need.resource == api::resources::volume_claims && has_no_owner(*there)) return std::nullopt;
     return lifecycle::ForeignObject{described(need), is_leftover(*there, job)};
 }
 
@@ -101,7 +105,8 @@ kube::Task<std::variant<std::vector<Json>, StepFailure>> read_objects(kube::ApiS
 
 bool keeps_objects(const runtime::Needs& needs) {
     return std::any_of(needs.objects.begin(), needs.objects.end(), [](const Need& need) {
-        return need.apply && *need.apply != runtime::ApplyPolicy::with_job_set;
+        return need.apply && *need.apply != runtime::ApplyPolicy::with_job_set &&
+               need.resource != api::resources::volume_claims;
     });
 }
 

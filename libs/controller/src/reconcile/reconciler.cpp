@@ -111,8 +111,8 @@ private:
     }
 
     kube::Task<> carry_out(const ReconcileMachine::LookAtPlacement&) {
-        const auto lacks_node = co_await lacks_pod_a_node(server_, *view_.observed.job_set);
-        machine_->found_placement(lacks_node && *lacks_node, server_.time().now);
+        const auto since = co_await waits_for_node_since(server_, *view_.observed.job_set);
+        machine_->found_placement(since ? *since : std::nullopt, server_.time().now);
     }
 
     kube::Task<> carry_out(const ReconcileMachine::Look& look) {

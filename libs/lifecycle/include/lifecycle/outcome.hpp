@@ -107,7 +107,9 @@ struct Outcome {
     /// explanation() of the Warnings of the namespace, where wants_warnings(). Empty: they are still being
     /// read, for another job.
     std::optional<std::string> explanation = {};
-    std::optional<ServiceLook> service_look = {};   ///< where wants_service()
+    std::optional<ServiceLook> service_look = {};  ///< where wants_service()
+    /// When the oldest Pod was created that avoids nodes and has none.
+    std::optional<api::Time> waits_for_node_since = {};
     std::optional<api::Failure> failure = {};       ///< of the attempt or job that has failed: the first one
     std::optional<std::int64_t> max_restarts = {};  ///< of the policy, where it has judged
     /// The run policy of the runtime that the job is built from, once its snapshot is stored.

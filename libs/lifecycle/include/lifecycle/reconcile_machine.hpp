@@ -55,7 +55,7 @@ public:
         bool pods;
         bool policy;
     };
-    /// Look whether Pods of the attempt have no node: found_placement().
+    /// Look since when a Pod of the attempt that avoids nodes has none: found_placement().
     struct LookAtPlacement {};
     /// Write the status: stored(), not_stored().
     struct WriteStatus {
@@ -95,7 +95,7 @@ public:
     bool failed_pods_unread(const api::Error& why);
     void failure_policy_unread(ReadFailed why);
     /// `lacks_node`: whether any of its Pods has none; false if that cannot be read.
-    void found_placement(bool lacks_node, api::Time now);
+    void found_placement(std::optional<api::Time> waits_since, api::Time now);
     /// `answer`: the TrainJob as it was stored, where the conclusion asks for another decision.
     void stored(std::optional<api::TrainJob> answer);
     void not_stored(api::Error why, api::Time now);
