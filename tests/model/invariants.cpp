@@ -371,8 +371,11 @@ void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, co
         // A dead process may have sent it before the runtime was edited, and the snapshot replaced.
         const bool is_of_former_runtime =
             late_by > 0s && job && !lifecycle::had_job_set(*job) && were_limits_edited(*job, late_by);
+        // Or before the attempt was judged, whose JobSet a user has deleted.
+        const bool is_of_former_attempt =
+            late_by > 0s && job && was.is_attempt && was.restarts.all < job->restarts.all;
         if (job && !ended && !was.suspend && !makes_way && !was_corrected_since(before, *job) &&
-            !is_of_former_runtime)
+            !is_of_former_runtime && !is_of_former_attempt)
             complain("the running " + name + " of an unfinished TrainJob was deleted");
         if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");

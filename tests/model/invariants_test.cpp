@@ -375,6 +375,13 @@ TEST_CASE("the invariants forbid to delete an attempt that the next one must not
     for (const Row& row :
          {Row{"it has failed, and is counted", is_counted},
           Row{"it runs", [](Attempts&) {}, "the running JobSet ns/job of an unfinished TrainJob was deleted"},
+          Row{"it runs although it was counted", [](Attempts& trial) { trial.write_status(counted); },
+              "the running JobSet ns/job of an unfinished TrainJob was deleted"},
+          Row{"a late write of a dead process has made it again",
+              [](Attempts& trial) {
+                  trial.write_status(counted);
+                  trial.invariants.late_by = std::chrono::seconds(60);
+              }},
           Row{"it is not counted", fails, "made way before its failure was counted"},
           Row{"it is not told", fails, "made way before its first failure was told"},
           Row{"it is suspended",

@@ -221,7 +221,8 @@ std::vector<Scenario> hangs() {
              all_of_steps(all_of_steps(begin(policy(with_a_minute), limited("Restart")), hung),
                           {{160s, change_job(suspend)}, {300s, change_job(R"({"spec":{"suspend":false}})")}}),
              {resumed_and_running, running},
-             {"JobsCreationSucceeded", "Resumed", "Suspended", "TrainJobRestarted", "WaitingForDeletion"}},
+             {"JobsCreationSucceeded", "Resumed", "Suspended", "TrainJobRestarted", "WaitingForDeletion"},
+             900s},
             "1,1"),
         with_restarts(
             {"the deadline passes before the next attempt of a job that hung",
