@@ -2,6 +2,8 @@
 
 import copy
 
+import pytest
+
 from node.training import pod_specs, train_job
 from rest import true_conditions
 
@@ -9,16 +11,36 @@ from rest import true_conditions
 UNEVEN = ["sh", "-c", "if [ $JOB_COMPLETION_INDEX = 1 ]; then exec python3 /workspace/hog.py; fi; trap 'exit 0' TERM; sleep 600 & wait"]
 
 
-def test_a_rank_that_lacks_memory_is_named_for_each_attempt_until_the_last_one(runtimes, admin, ended, plugin, request):
-    runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "plain"))
-    runtime["metadata"] = {"name": "retrying"}
-    for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
-        job["template"]["spec"].pop("podFailurePolicy")
-    for pod in pod_specs(runtime):
-        pod["terminationGracePeriodSeconds"] = 5
-    runtime["spec"]["runPolicy"] = {"failurePolicy": {"maxRestarts": 1, "backoff": {"initialSeconds": 1}}}
-    admin.create(runtime)
-    request.addfinalizer(lambda: admin.delete("clustertrainingruntimes", "retrying"))  # guides show all of them
+@pytest.fixture
+def retrying(runtimes, admin, request):
+    """Makes a runtime with a failure policy. Its Pods fail at once."""
+    def make(name, policy):
+        runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "plain"))
+        runtime["metadata"] = {"name": name}
+        for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
+            job["template"]["spec"].pop("podFailurePolicy")
+        for pod in pod_specs(runtime):
+            pod["terminationGracePeriodSeconds"] = 5
+        runtime["spec"]["runPolicy"] = {"failurePolicy": policy}
+        admin.create(runtime)
+        request.addfinalizer(lambda: admin.delete("clustertrainingruntimes", name))  # guides show all of them
+    return make
+
+
+def test_an_exit_code_that_a_rule_names_ends_the_job_with_its_first_attempt(retrying, admin, ended, plugin):
+    retrying("strict", {"maxRestarts": 3, "rules": [{"action": "FailTrainJob", "onExitCodes": {"operator": "In", "values": [42]}}]})
+    admin.create(train_job("hopeless", "strict", ["sh", "-c", "echo the data set is empty; exit 42"], 1))
+    assert ended("hopeless") == "Failed"
+    job = admin.get("trainjobs", "hopeless")
+    [only] = job["status"]["failures"]
+    assert [only[name] for name in ("attempt", "exitCode", "decision", "rule")] == [0, 42, "Fail", 0], only
+    assert "the data set is empty" in only["message"] and not job["status"].get("restarts")
+    assert true_conditions(job)["Failed"]["reason"] == "FailJobSetFailurePolicyAction"
+    assert "exit code 42" in plugin("explain", "hopeless")
+
+
+def test_a_rank_that_lacks_memory_is_named_for_each_attempt_until_the_last_one(retrying, admin, ended, plugin):
+    retrying("retrying", {"maxRestarts": 1, "backoff": {"initialSeconds": 1}})
     admin.create(train_job("uneven", "retrying", UNEVEN, 2, {"resourcesPerNode": {"limits": {"memory": "200Mi"}}}))
     assert ended("uneven") == "Failed"
     job = admin.get("trainjobs", "uneven")

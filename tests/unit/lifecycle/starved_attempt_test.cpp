@@ -66,7 +66,8 @@ TEST_CASE("a Pod that was made later has its own five minutes", "[attempts]") {
     Machine machine(observed, std::nullopt, {});
     REQUIRE(asks(machine, due));
     machine.found_placement(due - 10s, due);
-    while (machine.next(due + 1s)) {}
+    while (machine.next(due + 1s)) {
+    }
     CHECK(machine.result().requeue_after == exclusion_starves - 11s);
     CHECK(observed.job->restarts.all == 1);
 }

@@ -1,7 +1,10 @@
 // The Pods that failed first in `kubectl trainjob explain`.
 #include <catch2/catch.hpp>
 
+#include <fstream>
+
 #include "related_objects.hpp"
+#include "support/places.hpp"
 
 namespace cli {
 namespace {
@@ -159,6 +162,45 @@ TEST_CASE("what a failure policy made of a failure is said in words", "[explain]
         CHECK(has(screen(seen),
                   "          before, 50m ago, attempt 0; restarted, not counted (infrastructure): Pod p on "
                   "node gpu-17\n"));
+    }
+}
+
+// The guide shows them beside the status of Kubeflow Trainer.
+TEST_CASE("four troubles read as in docs/kubectl-trainjob.md", "[explain]") {
+    struct Row {
+        const char* failure;
+        const char* first;
+        const char* second;
+    };
+    const Row rows[] = {
+        {R"({"pod": "night-node-0-2-h5w9c", "node": "gpu-17", "replicatedJob": "node", "index": 2, "failedPods": 1,
+             "reason": "UnexpectedAdmissionError", "decision": "RestartUncounted", "rule": -2, "excludesNode": true})",
+         "Pod night-node-0-2-h5w9c on node gpu-17: UnexpectedAdmissionError",
+         "attempt 0; restarted, not counted (infrastructure); avoids node gpu-17"},
+        {R"({"pod": "night-node-0-3-x7k2p", "node": "gpu-4", "replicatedJob": "node", "index": 3, "failedPods": 8,
+             "container": "node", "reason": "OOMKilled", "exitCode": 137, "decision": "Restart", "rule": -1})",
+         "Pod night-node-0-3-x7k2p on node gpu-4: OOMKilled, exit code 137; 7 more Pods failed",
+         "attempt 0; restarted, counted"},
+        {R"({"pod": "night-node-0-6-q2v8t", "node": "gpu-7", "replicatedJob": "node", "index": 6, "failedPods": 8,
+             "container": "node", "reason": "Error", "exitCode": 42, "decision": "Fail", "rule": 0})",
+         "Pod night-node-0-6-q2v8t on node gpu-7: exit code 42; 7 more Pods failed",
+         "attempt 0; ended the job (rule 0)"},
+        {R"({"reason": "DisruptionTarget", "failedPods": 0, "decision": "RestartUncounted", "rule": -2})",
+         "a Pod was disrupted: its node was drained, tainted or lost, or another Pod took its place",
+         "attempt 0; restarted, not counted (infrastructure)"},
+    };
+    std::ifstream file(test::source() / "docs" / "kubectl-trainjob.md");
+    const std::string guide{std::istreambuf_iterator<char>(file), {}};
+    for (const Row& row : rows) {
+        RelatedObjects seen = running();
+        Json failure = parsed(row.failure);
+        failure["time"] = "2026-01-15T11:59:48Z";
+        seen.job["status"]["failures"] = Json::array({failure});
+        INFO(screen(seen));
+        CHECK(has(screen(seen), std::string("Failure   ") + row.first + "\n"));
+        CHECK(has(screen(seen), std::string(" 12s ago, ") + row.second + "\n"));
+        CHECK(has(guide, row.first));
+        CHECK(has(guide, row.second));
     }
 }
 
