@@ -123,6 +123,13 @@ TEST_CASE("a restart is measured by its cause", "[measurements]") {
     CHECK(measurements(running(), Run{}, {}, {}, true, start).restart_cause == RestartCause::job_set);
 }
 
+TEST_CASE("a node that later attempts avoid is measured once the status says so", "[measurements]") {
+    const Decision restart = Restart{.judgement = {.excludes_node = true}};
+    CHECK(measurements(running(), restart, {}, {}, true, start).excludes_node);
+    CHECK_FALSE(measurements(running(), restart, {}, {}, false, start).excludes_node);
+    CHECK_FALSE(measurements(running(), Restart{}, {}, {}, true, start).excludes_node);
+}
+
 TEST_CASE("a reconcile that writes the status twice measures a start and all restarts once",
           "[measurements]") {
     const Measurements earlier = {.wait = 5s,
