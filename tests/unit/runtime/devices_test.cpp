@@ -110,6 +110,7 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         {"gpu.intel.com/memory.max: 8Gi", "auto", 1, 1},
         {"gpu.intel.com/i915: 1, gpu.intel.com/tiles: 2", "auto", 1, 1},
         {"gpu.intel.com/i915_monitoring: 1", "8", 0, 0},
+        {"gpu.intel.com/monitoring: 1", "8", 0, 0},
         {"habana.ai/gaudi: 4", "4", 4, 4},
         // Others
         {"aws.amazon.com/neuron: 16", "16", 16, 16},

@@ -61,8 +61,8 @@ constexpr KnownName known_names[] = {
     {"amd.com/gpu-memory", share},
     {"amd.com/gpumem", share},
     {"amd.com/gpucores", share},
-    // Intel: GPUs by driver. Monitors see all devices of a node.
-    {"gpu.intel.com/*_monitoring", none},
+    // Intel: GPUs by driver. Monitors see all devices of a node, of one driver or of all (monitoring).
+    {"gpu.intel.com/*monitoring", none},
     {"gpu.intel.com/i915", device},
     {"gpu.intel.com/xe", device},
     {"gpu.intel.com/millicores", share},
