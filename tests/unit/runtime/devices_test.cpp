@@ -205,15 +205,29 @@ TEST_CASE("a resource in no table is unknown if it looks like a device, and no n
           "tenstorrent.com/n300: 1", "graphcore.ai/ipu: 4", "habana.ai/hl225: 8", "qualcomm.com/qaic: 2",
           // whole GPUs by the names of their chips
           "nvidia.com/GA102GL_A10: 1", "nvidia.com/GV100GL_Tesla_V100: 1", "nvidia.com/TU104GL_Tesla_T4: 1",
-          "nvidia.com/AD102GL_L40S: 1", "nvidia.com/GH100_H100_PCIe: 1"}) {
+          "nvidia.com/AD102GL_L40S: 1", "nvidia.com/GH100_H100_PCIe: 1",
+          // by the names of their models
+          "nvidia.com/a100: 8", "nvidia.com/H100: 8", "nvidia.com/A100-SXM4-80GB: 8", "nvidia.com/l4: 1",
+          "nvidia.com/b200: 8", "nvidia.com/v100: 8", "nvidia.com/GRID_T4-1Q: 1",
+          "nvidia.com/NVIDIA_A10-4C: 1", "nvidia.com/Tesla-P100: 1", "nvidia.com/rtx_6000_ada: 1",
+          "amd.com/mi300x: 8", "amd.com/gfx942: 8", "amd.com/Instinct_MI210: 1", "huawei.com/davinci: 8",
+          "huawei.com/Atlas300I: 1", "intel.com/vpu: 1", "microsoft.com/maia: 4", "cerebras.net/cs: 1",
+          "cerebras.net/cs-3: 1", "ibm.com/spyre_pf: 1", "ibm.com/aiu_vf: 1"}) {
         INFO(unknown);
         CHECK(built_of(limits(unknown)) ==
               "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
               "(GPUCountUnknown), jax 2");
     }
-    for (const char* other : {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1",
-                              "nvidia.com/hostdev: 1", "nvidia.com/priority: 1", "nvidia.com/mlnxnics: 1",
-                              "nvidia.com/g: 1", "qualcomm.com/modem: 1", "acme.com/ga102gl: 1"}) {
+    for (const char* other :
+         {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1", "nvidia.com/hostdev: 1",
+          "nvidia.com/priority: 1", "nvidia.com/mlnxnics: 1", "nvidia.com/g: 1", "qualcomm.com/modem: 1",
+          "acme.com/ga102gl: 1",
+          // ports and functions of network devices
+          "nvidia.com/hostdev-h100: 1", "nvidia.com/p0: 1", "nvidia.com/cx7: 1", "nvidia.com/bf3: 1",
+          "nvidia.com/rail1: 1", "nvidia.com/sriov_rdma_vf: 1", "nvidia.com/ens1f0: 1",
+          "nvidia.com/accounting: 1", "amd.com/mixer1: 1", "amd.com/xilinx_u250: 1", "amd.com/mi: 1",
+          "intel.com/qat: 1", "intel.com/ipu: 1", "huawei.com/sriov: 1", "microsoft.com/disk: 1",
+          "acme.com/a100: 1"}) {
         INFO(other);
         CHECK(built_of(limits(other)) == of("96", 0));
     }

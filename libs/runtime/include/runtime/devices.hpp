@@ -70,8 +70,8 @@ inline constexpr const char* accelerators_help =
 api::Result<> read_option(std::string_view text, DeviceTable& target);
 std::string show_option(const DeviceTable& table);
 
-/// Returns whether a name outside the table may be one of devices: it has a word such as "gpu" or "npu", or
-/// it is below the domain of a vendor of nothing else.
+/// Returns whether a name outside the table may be one of devices: it has a word such as "gpu" or "npu", it
+/// is below the domain of a vendor of nothing else, or a model below its vendor's.
 bool looks_like_device(std::string_view name);
 
 /// Adds up what names of the table say.

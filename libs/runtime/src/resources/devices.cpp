@@ -198,14 +198,61 @@ bool is_of_accelerators(std::string_view name) {
                        [&](std::string_view domain) { return name.starts_with(domain); });
 }
 
-// Returns whether a name is that of a chip of NVIDIA in the PCI database, such as "nvidia.com/ga102gl_a10" or
-// "nvidia.com/tu104gl_tesla_t4": a plugin for sandboxes names whole GPUs so.
-bool is_nvidia_chip(std::string_view name) {
-    constexpr std::string_view domain = "nvidia.com/";
-    if (!name.starts_with(domain)) return false;
-    const std::string_view chip = name.substr(domain.size());
-    const bool is_family = chip.starts_with('g') || chip.starts_with("tu") || chip.starts_with("ad");
-    return is_family && chip.size() >= 5 && chip.substr(2, 3).find_first_not_of("0123456789") == chip.npos;
+// How the name of a model begins below a vendor's domain.
+struct ModelName {
+    std::string_view domain;
+    std::string_view start;
+    bool is_numbered = true;  // the number of the model follows: "a" of "a100", not of "accounting"
+};
+
+// Plugins name whole GPUs, above all those of virtual machines, by the model (a100), by the chip as the PCI
+// database has it (ga102gl_a10), or by a brand before it (grid_t4-1q).
+constexpr ModelName models[] = {
+    {"nvidia.com/", "a"},
+    {"nvidia.com/", "b"},
+    {"nvidia.com/", "h"},
+    {"nvidia.com/", "k"},
+    {"nvidia.com/", "l"},
+    {"nvidia.com/", "m"},
+    {"nvidia.com/", "p"},
+    {"nvidia.com/", "t"},
+    {"nvidia.com/", "v"},
+    {"nvidia.com/", "ad"},
+    {"nvidia.com/", "ga"},
+    {"nvidia.com/", "gb"},
+    {"nvidia.com/", "gh"},
+    {"nvidia.com/", "gk"},
+    {"nvidia.com/", "gm"},
+    {"nvidia.com/", "gp"},
+    {"nvidia.com/", "gv"},
+    {"nvidia.com/", "tu"},
+    {"nvidia.com/", "geforce", false},
+    {"nvidia.com/", "grid", false},
+    {"nvidia.com/", "nvidia", false},
+    {"nvidia.com/", "quadro", false},
+    {"nvidia.com/", "rtx", false},
+    {"nvidia.com/", "tesla", false},
+    {"nvidia.com/", "titan", false},
+    {"amd.com/", "gfx"},
+    {"amd.com/", "mi"},
+    {"amd.com/", "instinct", false},
+    {"amd.com/", "radeon", false},
+    {"cerebras.net/", "cs", false},
+    {"huawei.com/", "atlas", false},
+    {"huawei.com/", "davinci", false},
+    {"ibm.com/", "aiu", false},
+    {"ibm.com/", "spyre", false},
+    {"intel.com/", "vpu", false},
+    {"microsoft.com/", "maia", false},
+};
+
+bool is_model(std::string_view name) {
+    return std::any_of(std::begin(models), std::end(models), [&](const ModelName& model) {
+        if (!name.starts_with(model.domain) || !name.substr(model.domain.size()).starts_with(model.start))
+            return false;
+        const std::string_view rest = name.substr(model.domain.size() + model.start.size());
+        return !model.is_numbered || (!rest.empty() && rest.front() >= '1' && rest.front() <= '9');
+    });
 }
 
 bool is_gpu(const std::string& name) {
@@ -268,7 +315,7 @@ bool looks_like_device(std::string_view name) {
     const std::string text = api::to_lower(name);
     for (const char* kind : {"gpu", "cuda", "accelerator", "ascend", "gaudi", "neuron", "trainium"})
         if (text.find(kind) != text.npos) return true;
-    if (is_of_accelerators(text) || is_nvidia_chip(text)) return true;
+    if (is_of_accelerators(text) || is_model(text)) return true;
     std::string_view rest = text;
     while (!rest.empty()) {
         const std::string_view word = rest.substr(0, rest.find_first_of("./-_"));
