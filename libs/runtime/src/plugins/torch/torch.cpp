@@ -185,7 +185,8 @@ constexpr Policy torch_policy = {.group = ml_policy_group,
                                  .shape = &torch_shape,
                                  .numbers = numbers,
                                  .needs_host_names = true,
-                                 .counts_devices = true};
+                                 .counts_devices = true,
+                                 .port_variable = port_variable};
 
 class Torch final : public Plugin {
 public:
@@ -278,10 +279,7 @@ public:
             const std::string master = alone ? std::string(loopback) : info.first_endpoint();
             add_variables(*node, agents, tune ? std::nullopt : std::optional(master));
             allow_shutdown(*node, inputs, info, *pods);
-            if (auto port = info.upsert_port(*pods, api::node_container,
-                                             Json::object({{"containerPort", agents.port}}));
-                !port)
-                return port;
+            if (auto declared = info.declare_rendezvous_port(*pods); !declared) return declared;
             const std::string endpoint = master + ":" + std::to_string(agents.port);
             if (tune) info.command = torch_tune_command(info, {count, *processes, info.devices}, endpoint);
         }
