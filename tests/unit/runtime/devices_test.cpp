@@ -82,6 +82,18 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         {"volcano.sh/vgpu-number: 1, volcano.sh/vgpu-cores: 50, volcano.sh/vgpu-memory: 3000", "auto", 1, 1},
         {"volcano.sh/vgpu-number: 2, volcano.sh/vgpu-memory-percentage: 50", "auto", 2, 2},
         {"volcano.sh/gpu-memory: 1024", "auto", 1, 1},
+        // A scheduler's number beside the vendor's is of the same devices.
+        {"nvidia.com/gpu: 2, hami.io/vgpu-number: 2", "auto", 2, 2},
+        {"nvidia.com/gpu: 2, nvidia.com/gpualloc: 2, hami.io/vgpu: 2", "auto", 2, 2},
+        {"nvidia.com/gpu: 1, volcano.sh/vgpu-number: 1", "auto", 1, 1},
+        {"volcano.sh/vgpu-number: 2, volcano.sh/gpu-number: 1", "auto", 2, 2},
+        {"cambricon.com/mlu: 2, cambricon.com/vmlu: 2, cambricon.com/mlunum: 2", "2", 2, 2},
+        {"hygon.com/dcu: 2, hygon.com/dcunum: 2", "2", 2, 2},
+        {"metax-tech.com/gpu: 2, metax-tech.com/sgpu: 2", "auto", 2, 2},
+        {"mthreads.com/gpu: 2, mthreads.com/vgpu: 2", "auto", 2, 2},
+        {"iluvatar.ai/gpu: 2, iluvatar.ai/vgpu: 2, iluvatar.ai/BI-V150-vgpu: 2", "auto", 2, 2},
+        {"enflame.com/gcu: 2, enflame.com/drs-gcu: 2", "2", 2, 2},
+        {"kunlunxin.com/xpu: 2, kunlunxin.com/vxpu: 2", "2", 2, 2},
         // Koordinator
         {"koordinator.sh/gpu: 100", "auto", 1, 1},
         {"koordinator.sh/gpu: 50", "auto", 1, 1},
