@@ -15,19 +15,30 @@ DeviceTable table_of(std::string_view rows) {
     return table;
 }
 
-// Returns what is built on two nodes: "torch 8, mpi 8, flux 8, xgboost 16, jax 2", and the events.
+// Returns what is built on two nodes: "torch 8, mpi 8, flux 8, xgboost 16, jax 2", and the events; of
+// torchtune, on one node, whether its recipe is for a single device or for several.
 std::string built_of(const Json& resources, const Objects& observed = {},
                      const DeviceTable& table = DeviceTable()) {
     const runtime::Pipeline pipeline = runtime::make_pipeline({.devices = table});
-    const api::TrainJob job = api::parse_train_job(changed(train_job(), {{"spec.trainer.numNodes", "2"}}));
+    const api::TrainJob two_nodes =
+        api::parse_train_job(changed(train_job(), {{"spec.trainer.numNodes", "2"}}));
+    const api::TrainJob tune =
+        api::parse_train_job(changed(train_job(), {{"spec.trainer.command", "[tune, run]"}}));
     std::string text;
-    for (const char* framework : {"torch", "mpi", "flux", "xgboost", "jax"}) {
-        Json runtime =
-            resources["claims"].is_null() ? runtime_with(framework) : runtime_with_claim(framework);
+    for (const std::string framework : {"torch", "torchtune", "mpi", "flux", "xgboost", "jax"}) {
+        const bool tunes = framework == "torchtune";
+        const api::TrainJob& job = tunes ? tune : two_nodes;
+        const char* const policy = tunes ? "torch" : framework.c_str();
+        Json runtime = resources["claims"].is_null() ? runtime_with(policy) : runtime_with_claim(policy);
         at(runtime, pod)["containers"].items()[0]["resources"] = resources;
         const auto built = runtime::build({.job = job, .runtime = runtime, .observed = observed}, pipeline);
         if (!built) return built.error().field + ": " + built.error().message;
-        text += std::string(text.empty() ? "" : ", ") + framework + " ";
+        text += (text.empty() ? "" : ", ") + framework + " ";
+        if (tunes) {
+            const std::string command = to_json(node_container(built->objects.back().object)["command"]);
+            text += command.find("single_device") == command.npos ? "several" : "single";
+            continue;
+        }
         for (const Json& variable : node_container(built->objects.back().object)["env"].items())
             for (const char* name : {"PET_NPROC_PER_NODE", "DMLC_NUM_WORKER", "JAX_NUM_PROCESSES"})
                 if (variable["name"] == name) text += variable["value"].as_string();
@@ -48,8 +59,10 @@ std::string built_of(const Json& resources, const Objects& observed = {},
 
 std::string of(const char* torch, int each) {
     const std::string count = std::to_string(std::max(each, 1));
-    return std::string("torch ") + torch + ", mpi " + count + ", flux " + (each > 0 ? count : "none") +
-           ", xgboost " + std::to_string(2 * std::max(each, 1)) + ", jax 2";
+    const bool single = each == 1 || torch == std::string_view("1");
+    return std::string("torch ") + torch + ", torchtune " + (single ? "single" : "several") + ", mpi " +
+           count + ", flux " + (each > 0 ? count : "none") + ", xgboost " +
+           std::to_string(2 * std::max(each, 1)) + ", jax 2";
 }
 
 }  // namespace
@@ -226,9 +239,10 @@ TEST_CASE("a resource in no table is unknown if it looks like a device, and no n
           "huawei.com/Atlas300I: 1", "intel.com/vpu: 1", "microsoft.com/maia: 4", "cerebras.net/cs: 1",
           "cerebras.net/cs-3: 1", "ibm.com/spyre_pf: 1", "ibm.com/aiu_vf: 1"}) {
         INFO(unknown);
-        CHECK(built_of(limits(unknown)) ==
-              "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
-              "(GPUCountUnknown), jax 2");
+        CHECK(
+            built_of(limits(unknown)) ==
+            "torch auto, torchtune several, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
+            "(GPUCountUnknown), jax 2");
     }
     for (const char* other :
          {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1", "nvidia.com/hostdev: 1",
@@ -309,8 +323,8 @@ TEST_CASE("devices behind claims are those of the table by class, extended resou
     CHECK(by_driver("fast", "device.driver") == of("96", 0));
     CHECK(of_class("nic", {device_class("nic", "")}) == of("96", 0));
     const char* const unknown =
-        "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 (GPUCountUnknown), jax "
-        "2";
+        "torch auto, torchtune several, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
+        "(GPUCountUnknown), jax 2";
     CHECK(of_class("npu.acme.com", {device_class("npu.acme.com", "")}) == unknown);
     CHECK(of_class("fast", {device_class("fast", "acme.com/npu")}) == unknown);
     CHECK(by_driver("fast", "device.driver == 'npu.acme.com'") == unknown);
