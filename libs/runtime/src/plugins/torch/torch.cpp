@@ -175,6 +175,8 @@ constexpr api::RuleId targets_rule("torch_env_targets");
 constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env"), targets_rule, torch_tune_rule,
                                            elastic_rule};
 
+constexpr api::RuleId admission_warnings[] = {api::RuleId("torch_gpu_processes")};
+
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1},
                                    {"elasticPolicy.minNodes", 1},
                                    {"elasticPolicy.maxNodes", 1},
@@ -236,6 +238,24 @@ public:
         const bool tunes = is_torch_tune(review.job.spec["trainer"]);
         if (elastic) validate_elastic(review, *elastic, tunes, errors);
         if (tunes) validate_torch_tune(review, errors);
+    }
+
+    std::span<const api::RuleId> warning_rules() const override { return admission_warnings; }
+    // Of devices behind claims, which are not read here, nothing is said.
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
+        const Json& trainer = review.job.spec["trainer"];
+        if (!trainer["numProcPerNode"].is_null() || policy_of(review.runtime)["numProcPerNode"] != "gpu")
+            return;
+        const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
+        if (!counted) return;
+        const DeviceCount found = devices_in(counted->resources, review.plugins.devices());
+        if (!found.known || !found.any() || found.gpus) return;
+        const std::int64_t processes = std::max<std::int64_t>(1, found.count);
+        warnings.push_back(
+            "the runtime has numProcPerNode: gpu, with which torchrun finds devices of CUDA and ROCm alone, "
+            "and "
+            "ends: set spec.trainer.numProcPerNode to " +
+            std::to_string(processes));
     }
 
     void validate_runtime(const Json& runtime, const ActivePlugins&, FieldErrors& errors) const override {
