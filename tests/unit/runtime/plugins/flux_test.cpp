@@ -168,6 +168,10 @@ TEST_CASE("no placeholder is left in any file, and the ConfigMap is kept up to d
         CHECK(text.as_string().find("{{") == std::string_view::npos);
     }
     CHECK(names == std::set<std::string>{"broker.toml", "entrypoint.sh", "init.sh"});
+    // Flux must not drain a node for devices that its hwloc does not know.
+    CHECK(built.file("broker.toml")
+              .find("[resource]\npath = \"/mnt/flux/config/etc/flux/system/R\"\nnoverify = true\n") !=
+          std::string::npos);
     CHECK(built.config_map["metadata"]["name"] == "job-flux-entrypoint");
     CHECK(built.config_map_applied == runtime::ApplyPolicy::always);
 }
