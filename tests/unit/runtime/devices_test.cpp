@@ -129,11 +129,12 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         {"amd.com/gpumem: 8192", "auto", 1, 1},
         {"nvidia.com/gpu: 1, amd.com/gpu: 2", "auto", 3, 3},
         // Intel
-        {"gpu.intel.com/i915: 2", "auto", 2, 2},
-        {"gpu.intel.com/xe: 1, gpu.intel.com/millicores: 500, gpu.intel.com/memory.max: 8589934592", "auto",
-         1, 1},
-        {"gpu.intel.com/memory.max: 8Gi", "auto", 1, 1},
-        {"gpu.intel.com/i915: 1, gpu.intel.com/tiles: 2", "auto", 1, 1},
+        {"gpu.intel.com/i915: 2", "2", 2, 2},
+        {"gpu.intel.com/xe: 1, gpu.intel.com/millicores: 500, gpu.intel.com/memory.max: 8589934592", "1", 1,
+         1},
+        {"nvidia.com/gpu: 1, gpu.intel.com/xe: 1", "auto", 2, 2},
+        {"gpu.intel.com/memory.max: 8Gi", "1", 1, 1},
+        {"gpu.intel.com/i915: 1, gpu.intel.com/tiles: 2", "1", 1, 1},
         {"gpu.intel.com/i915_monitoring: 1", "8", 0, 0},
         {"gpu.intel.com/monitoring: 1", "8", 0, 0},
         {"habana.ai/gaudi: 4", "4", 4, 4},
@@ -306,6 +307,8 @@ TEST_CASE("devices behind claims are those of the table by class, extended resou
     CHECK(of_class("gpu.nvidia.com") == of("auto", 4));
     CHECK(of_class("mig.nvidia.com") == of("auto", 1));
     CHECK(of_class("gpu.amd.com") == of("auto", 4));
+    CHECK(of_class("gpu.intel.com") == of("4", 4));
+    CHECK(of_class("fast", {device_class("fast", "gpu.intel.com/xe")}) == of("4", 4));
     CHECK(of_class("gpu-large-memory") == of("auto", 4));
     CHECK(of_class("gaudi.intel.com") == of("4", 4));
     CHECK(of_class("neuron.aws.com") == of("4", 4));

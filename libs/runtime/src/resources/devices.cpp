@@ -256,7 +256,10 @@ bool is_model(std::string_view name) {
     });
 }
 
-bool is_gpu(const std::string& name) {
+// Returns whether torchrun counts devices of that name. Of Intel's GPUs only late versions do; others would
+// take CPUs for a number.
+bool is_counted_by_torchrun(const std::string& name) {
+    if (name.starts_with("gpu.intel.com")) return false;
     return name.find("gpu") != name.npos || name.find("nvidia") != name.npos ||
            name.starts_with("amd.com/") || name.starts_with("mig.");
 }
@@ -328,7 +331,7 @@ bool looks_like_device(std::string_view name) {
 
 void DeviceSum::add(std::string_view name, DeviceUnit unit, std::int64_t amount) {
     if (unit == none) return;
-    gpus_ = gpus_ || is_gpu(api::to_lower(name));
+    gpus_ = gpus_ || is_counted_by_torchrun(api::to_lower(name));
     switch (unit) {
         case device: devices_ = plus(devices_, amount); break;
         case together: together_ = plus(together_, amount); break;

@@ -170,6 +170,7 @@ TEST_CASE("numProcPerNode: gpu beside devices that torchrun does not find has a 
     CHECK(warned("habana.ai/gaudi: 8") == set_to("8"));
     CHECK(warned("aws.amazon.com/neuroncore: 2") == set_to("2"));
     CHECK(warned("huawei.com/Ascend910: 4") == set_to("4"));
+    CHECK(warned("gpu.intel.com/i915: 2") == set_to("2"));
     CHECK(warned("google.com/tpu: 4") == set_to("1"));
     for (const char* fine : {"nvidia.com/gpu: 8", "amd.com/gpu: 8", "nvidia.com/mig-1g.5gb: 1",
                              "nvidia.com/gpu: 1, habana.ai/gaudi: 1", "memory: 1Gi"})

@@ -51,7 +51,7 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     if (policy.as_string() == "cpu") return cpu_count;
     if (!policy.is_null() && policy.as_string() != "auto")
         return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
-    // torchrun itself counts GPUs, and devices that are unknown. Of others than GPUs it would take CPUs for a
+    // torchrun itself counts most GPUs, and devices that are unknown. Of others it would take CPUs for a
     // number.
     if (!devices.known || (devices.count > 0 && devices.gpus)) return std::string("auto");
     if (devices.count > 0) return std::to_string(devices.count);
