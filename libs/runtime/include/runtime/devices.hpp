@@ -28,6 +28,7 @@ struct DeviceCount {
     std::int64_t count = 0;     ///< those with a process each
     std::int64_t together = 0;  ///< those that one process drives
     bool gpus = false;          ///< there are GPUs among them that torchrun counts itself
+    bool shared = false;        ///< `count` is of parts and shares, or of devices that schedulers share
     bool known = true;          ///< false: there are claims or resources that may be devices
     std::string why = {};       ///< the claim or resource that is not known, and the reason
 

@@ -343,8 +343,10 @@ void DeviceSum::add(std::string_view name, DeviceUnit unit, std::int64_t amount)
 
 DeviceCount DeviceSum::total() const {
     DeviceCount total = {.count = devices_, .together = together_, .gpus = gpus_};
-    if (total.count == 0) total.count = shared_devices_;
+    if (total.count > 0) return total;
+    total.count = shared_devices_;
     if (!total.any() && has_parts_) total.count = 1;
+    total.shared = total.count > 0;
     return total;
 }
 

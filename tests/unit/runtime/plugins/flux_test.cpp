@@ -247,13 +247,15 @@ TEST_CASE("a job that Flux could not run is refused, by admission and by the bui
         {"GPUs for half of the processes",
          "{numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}",
          {},
-         "spec.trainer.numProcPerNode: must divide the 2 GPUs of a node: Flux gives every process the same "
+         "spec.trainer.numProcPerNode: must divide the 2 devices of a node: Flux gives every process the "
+         "same "
          "number\n"},
         {"the runtime's GPUs and processes",
          "null",
          {{"spec.mlPolicy.flux.numProcPerNode", "3"},
           {container, "{name: node, image: i, resources: {limits: {nvidia.com/gpu: 4}}}"}},
-         "spec.trainer.numProcPerNode: must divide the 4 GPUs of a node: Flux gives every process the same "
+         "spec.trainer.numProcPerNode: must divide the 4 devices of a node: Flux gives every process the "
+         "same "
          "number\n"},
         {"two GPUs for every process",
          "{numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}",
@@ -305,6 +307,45 @@ TEST_CASE("a job that Flux could not run is refused, by admission and by the bui
             if (!built) CHECK(built.error().field + ": " + built.error().message + "\n" == c.want);
         }
     }
+}
+
+TEST_CASE("processes have their parts of a node's devices, or share what Pods share", "[flux][admission]") {
+    const auto options = [](const char* limits, int processes) {
+        const std::string trainer = "{numProcPerNode: " + std::to_string(processes) +
+                                    ", resourcesPerNode: {limits: {cpu: 8, " + std::string(limits) + "}}}";
+        CHECK(refusals(changed(train_job(), {{"spec.trainer", trainer.c_str()}}), runtime_with("flux"))
+                  .empty());
+        const std::string script =
+            build_flux({{"spec.trainer", trainer.c_str()}}, {}).value().file("entrypoint.sh");
+        std::string found;
+        for (const char* option : {"--gpu='0-", "-g '", "-o gpu-affinity=off"})
+            if (const auto at = script.find(option); at != script.npos) {
+                const auto end = script.find(' ', at + std::string_view(option).size());
+                found += (found.empty() ? "" : " ") + script.substr(at, end - at);
+            }
+        return found;
+    };
+    const std::string shared = "-o gpu-affinity=off";
+    CHECK(options("memory: 1Gi", 2).empty());
+    CHECK(options("nvidia.com/gpu: 4", 2) == "--gpu='0-3' -g '2'");
+    CHECK(options("habana.ai/gaudi: 8", 8) == "--gpu='0-7' -g '1'");
+    CHECK(options("volcano.sh/vgpu-number: 2", 2) == "--gpu='0-1' -g '1'");
+    CHECK(options("nvidia.com/gpu.shared: 1", 1) == "--gpu='0-0' -g '1'");
+    for (const char* part :
+         {"nvidia.com/gpu.shared: 1", "nvidia.com/mig-1g.5gb: 1", "volcano.sh/vgpu-number: 1",
+          "koordinator.sh/gpu: 50", "nvidia.com/gpumem: 3000", "aliyun.com/gpu-mem: 15"})
+        CHECK(options(part, 2) == shared);
+    CHECK(options("volcano.sh/vgpu-number: 2", 3) == shared);
+    // Flux would hide what it does not know.
+    CHECK(options("acme.com/npu: 4", 2) == shared);
+    // A whole device is not shared, even beside a scheduler's number of it.
+    const Json whole = changed(train_job(), {{"spec.trainer",
+                                              "{numProcPerNode: 2, resourcesPerNode: {limits: "
+                                              "{nvidia.com/gpu: 1, hami.io/vgpu: 1}}}"}});
+    CHECK(
+        refusals(whole, runtime_with("flux")) ==
+        "spec.trainer.numProcPerNode: must divide the 1 devices of a node: Flux gives every process the same "
+        "number\n");
 }
 
 TEST_CASE("what Flux adds to a Pod satisfies what the container beside it does", "[flux]") {
