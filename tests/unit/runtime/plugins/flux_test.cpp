@@ -78,6 +78,7 @@ TEST_CASE("Flux is installed by an init container and mounted beside the program
 - name: flux-installer
   image: ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy
   command: [/bin/bash, /etc/flux-config/init.sh]
+  securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
   volumeMounts:
   - {name: flux-install, mountPath: /mnt/flux}
   - {name: flux-scripts, mountPath: /etc/flux-config, readOnly: true}
@@ -357,20 +358,26 @@ TEST_CASE("what Flux adds to a Pod satisfies what the container beside it does",
         CHECK(added["name"] == "flux-installer");
         return to_json(added["securityContext"]) + " " + to_json(added["resources"]);
     };
-    CHECK(installer("env: []") == "null null");
+    const std::string least = R"("allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]})";
+    CHECK(installer("env: []") == "{" + least + "} null");
+    CHECK(installer("securityContext: {}") == "{" + least + "} null");
     // As Pod Security "restricted" demands.
     CHECK(installer(
               "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, runAsNonRoot: "
               "true, seccompProfile: {type: RuntimeDefault}}") ==
-          R"({"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"runAsNonRoot":true,)"
-          R"("seccompProfile":{"type":"RuntimeDefault"}} null)");
+          "{" + least + R"(,"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"}} null)");
     // What the program may do beyond others, the installer does not need.
-    CHECK(installer("securityContext: {privileged: true, capabilities: {add: [SYS_ADMIN]}, runAsUser: 0}") ==
-          R"({"allowPrivilegeEscalation":false,"runAsUser":0} null)");
+    for (const char* more :
+         {"privileged: true, capabilities: {add: [SYS_ADMIN]}, ", "allowPrivilegeEscalation: true, ",
+          "capabilities: {drop: [NET_RAW]}, ", "procMount: Unmasked, ",
+          "seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}, "})
+        CHECK(installer(("securityContext: {" + std::string(more) + "runAsUser: 0}").c_str()) ==
+              "{" + least + R"(,"runAsUser":0} null)");
     // As a quota of CPU and memory demands, and not a device twice.
     CHECK(installer("resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}, requests: {cpu: 1}}") ==
-          R"(null {"limits":{"cpu":1,"memory":"1Gi"},"requests":{"cpu":1}})");
-    CHECK(installer("resources: {limits: {cpu: 1}}", "{limits: {cpu: 2}}") == R"(null {"limits":{"cpu":2}})");
+          "{" + least + R"(} {"limits":{"cpu":1,"memory":"1Gi"},"requests":{"cpu":1}})");
+    CHECK(installer("resources: {limits: {cpu: 1}}", "{limits: {cpu: 2}}") ==
+          "{" + least + R"(} {"limits":{"cpu":2}})");
 }
 
 TEST_CASE("patches may set what the init container of Flux lacks", "[flux]") {
@@ -384,8 +391,9 @@ TEST_CASE("patches may set what the init container of Flux lacks", "[flux]") {
     const FluxObjects built = build_flux({{"spec.runtimePatches", patch}}, {{container, node}}).value();
     const Json& added = built.pod()["initContainers"];
     REQUIRE(added.items().size() == 1);
-    CHECK(added[std::size_t{0}]["securityContext"] ==
-          tree("{runAsUser: 7, runAsGroup: 6, allowPrivilegeEscalation: false}"));
+    CHECK(
+        added[std::size_t{0}]["securityContext"] ==
+        tree("{runAsUser: 7, runAsGroup: 6, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}"));
     CHECK(env_text(added[std::size_t{0}]) == "A=a");
     CHECK(added[std::size_t{0}]["command"] == tree("[/bin/bash, /etc/flux-config/init.sh]"));
     CHECK(added[std::size_t{0}]["volumeMounts"].items().size() == 2);
