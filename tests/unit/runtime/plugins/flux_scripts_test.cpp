@@ -90,16 +90,13 @@ public:
 
     fs::path path(const std::string& inside) const { return root_ / inside; }
 
-    // As root without capabilities, if it is root.
     int init() const {
-        const std::string restricted =
-            geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all --no-new-privs " : "";
-        return run("lead", restricted + "bash " + (root_ / "etc/flux-config/init.sh").string());
+        return run("lead", without_capabilities() + "bash " + (root_ / "etc/flux-config/init.sh").string());
     }
 
     // Returns the exit status of the node container's command, on the host of that name.
     int enter(const std::string& host, const std::string& environment = {}) const {
-        std::string command = environment;
+        std::string command = environment + " " + without_capabilities();
         for (const Json& word : objects_.node()["command"].items()) {
             std::string text(word.as_string());
             if (text.starts_with("/etc/")) text = root_.string() + text;
@@ -120,6 +117,11 @@ public:
     void forget_calls() const { fs::remove(root_ / "calls"); }
 
 private:
+    // For root. No other user has capabilities.
+    static std::string without_capabilities() {
+        return geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all --no-new-privs " : "";
+    }
+
     int run(const std::string& host, const std::string& command) const {
         const std::string line = "cd " + root_.string() + " && ROOT=" + root_.string() + " HOSTNAME=" + host +
                                  " PATH=" + (root_ / "bin").string() + ":/usr/bin:/bin " + command + " >" +
