@@ -121,7 +121,7 @@ bool may_be_admitted(std::string_view kind) {
                                           "is too large to be given to",
                                           "the jobs of a gang have # different classes",
                                           "the Pods of a gang ask for # kinds of resources",
-                                          "must divide the # GPUs of a node",
+                                          "must divide the # devices of a node",
                                           "nodes times",
                                           "makes more than #^# Pods",
                                           "a quantity is a string or a number",

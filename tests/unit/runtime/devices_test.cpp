@@ -15,19 +15,30 @@ DeviceTable table_of(std::string_view rows) {
     return table;
 }
 
-// Returns what is built on two nodes: "torch 8, mpi 8, flux 8, xgboost 16, jax 2", and the events.
+// Returns what is built on two nodes: "torch 8, mpi 8, flux 8, xgboost 16, jax 2", and the events; of
+// torchtune, on one node, whether its recipe is for a single device or for several.
 std::string built_of(const Json& resources, const Objects& observed = {},
                      const DeviceTable& table = DeviceTable()) {
     const runtime::Pipeline pipeline = runtime::make_pipeline({.devices = table});
-    const api::TrainJob job = api::parse_train_job(changed(train_job(), {{"spec.trainer.numNodes", "2"}}));
+    const api::TrainJob two_nodes =
+        api::parse_train_job(changed(train_job(), {{"spec.trainer.numNodes", "2"}}));
+    const api::TrainJob tune =
+        api::parse_train_job(changed(train_job(), {{"spec.trainer.command", "[tune, run]"}}));
     std::string text;
-    for (const char* framework : {"torch", "mpi", "flux", "xgboost", "jax"}) {
-        Json runtime =
-            resources["claims"].is_null() ? runtime_with(framework) : runtime_with_claim(framework);
+    for (const std::string framework : {"torch", "torchtune", "mpi", "flux", "xgboost", "jax"}) {
+        const bool tunes = framework == "torchtune";
+        const api::TrainJob& job = tunes ? tune : two_nodes;
+        const char* const policy = tunes ? "torch" : framework.c_str();
+        Json runtime = resources["claims"].is_null() ? runtime_with(policy) : runtime_with_claim(policy);
         at(runtime, pod)["containers"].items()[0]["resources"] = resources;
         const auto built = runtime::build({.job = job, .runtime = runtime, .observed = observed}, pipeline);
         if (!built) return built.error().field + ": " + built.error().message;
-        text += std::string(text.empty() ? "" : ", ") + framework + " ";
+        text += (text.empty() ? "" : ", ") + framework + " ";
+        if (tunes) {
+            const std::string command = to_json(node_container(built->objects.back().object)["command"]);
+            text += command.find("single_device") == command.npos ? "several" : "single";
+            continue;
+        }
         for (const Json& variable : node_container(built->objects.back().object)["env"].items())
             for (const char* name : {"PET_NPROC_PER_NODE", "DMLC_NUM_WORKER", "JAX_NUM_PROCESSES"})
                 if (variable["name"] == name) text += variable["value"].as_string();
@@ -48,8 +59,10 @@ std::string built_of(const Json& resources, const Objects& observed = {},
 
 std::string of(const char* torch, int each) {
     const std::string count = std::to_string(std::max(each, 1));
-    return std::string("torch ") + torch + ", mpi " + count + ", flux " + (each > 0 ? count : "none") +
-           ", xgboost " + std::to_string(2 * std::max(each, 1)) + ", jax 2";
+    const bool single = each == 1 || torch == std::string_view("1");
+    return std::string("torch ") + torch + ", torchtune " + (single ? "single" : "several") + ", mpi " +
+           count + ", flux " + (each > 0 ? count : "none") + ", xgboost " +
+           std::to_string(2 * std::max(each, 1)) + ", jax 2";
 }
 
 }  // namespace
@@ -82,6 +95,18 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         {"volcano.sh/vgpu-number: 1, volcano.sh/vgpu-cores: 50, volcano.sh/vgpu-memory: 3000", "auto", 1, 1},
         {"volcano.sh/vgpu-number: 2, volcano.sh/vgpu-memory-percentage: 50", "auto", 2, 2},
         {"volcano.sh/gpu-memory: 1024", "auto", 1, 1},
+        // A scheduler's number beside the vendor's is of the same devices.
+        {"nvidia.com/gpu: 2, hami.io/vgpu-number: 2", "auto", 2, 2},
+        {"nvidia.com/gpu: 2, nvidia.com/gpualloc: 2, hami.io/vgpu: 2", "auto", 2, 2},
+        {"nvidia.com/gpu: 1, volcano.sh/vgpu-number: 1", "auto", 1, 1},
+        {"volcano.sh/vgpu-number: 2, volcano.sh/gpu-number: 1", "auto", 2, 2},
+        {"cambricon.com/mlu: 2, cambricon.com/vmlu: 2, cambricon.com/mlunum: 2", "2", 2, 2},
+        {"hygon.com/dcu: 2, hygon.com/dcunum: 2", "2", 2, 2},
+        {"metax-tech.com/gpu: 2, metax-tech.com/sgpu: 2", "auto", 2, 2},
+        {"mthreads.com/gpu: 2, mthreads.com/vgpu: 2", "auto", 2, 2},
+        {"iluvatar.ai/gpu: 2, iluvatar.ai/vgpu: 2, iluvatar.ai/BI-V150-vgpu: 2", "auto", 2, 2},
+        {"enflame.com/gcu: 2, enflame.com/drs-gcu: 2", "2", 2, 2},
+        {"kunlunxin.com/xpu: 2, kunlunxin.com/vxpu: 2", "2", 2, 2},
         // Koordinator
         {"koordinator.sh/gpu: 100", "auto", 1, 1},
         {"koordinator.sh/gpu: 50", "auto", 1, 1},
@@ -104,12 +129,14 @@ TEST_CASE("every framework counts the same devices of the same resources", "[dev
         {"amd.com/gpumem: 8192", "auto", 1, 1},
         {"nvidia.com/gpu: 1, amd.com/gpu: 2", "auto", 3, 3},
         // Intel
-        {"gpu.intel.com/i915: 2", "auto", 2, 2},
-        {"gpu.intel.com/xe: 1, gpu.intel.com/millicores: 500, gpu.intel.com/memory.max: 8589934592", "auto",
-         1, 1},
-        {"gpu.intel.com/memory.max: 8Gi", "auto", 1, 1},
-        {"gpu.intel.com/i915: 1, gpu.intel.com/tiles: 2", "auto", 1, 1},
+        {"gpu.intel.com/i915: 2", "2", 2, 2},
+        {"gpu.intel.com/xe: 1, gpu.intel.com/millicores: 500, gpu.intel.com/memory.max: 8589934592", "1", 1,
+         1},
+        {"nvidia.com/gpu: 1, gpu.intel.com/xe: 1", "auto", 2, 2},
+        {"gpu.intel.com/memory.max: 8Gi", "1", 1, 1},
+        {"gpu.intel.com/i915: 1, gpu.intel.com/tiles: 2", "1", 1, 1},
         {"gpu.intel.com/i915_monitoring: 1", "8", 0, 0},
+        {"gpu.intel.com/monitoring: 1", "8", 0, 0},
         {"habana.ai/gaudi: 4", "4", 4, 4},
         // Others
         {"aws.amazon.com/neuron: 16", "16", 16, 16},
@@ -204,15 +231,30 @@ TEST_CASE("a resource in no table is unknown if it looks like a device, and no n
           "tenstorrent.com/n300: 1", "graphcore.ai/ipu: 4", "habana.ai/hl225: 8", "qualcomm.com/qaic: 2",
           // whole GPUs by the names of their chips
           "nvidia.com/GA102GL_A10: 1", "nvidia.com/GV100GL_Tesla_V100: 1", "nvidia.com/TU104GL_Tesla_T4: 1",
-          "nvidia.com/AD102GL_L40S: 1", "nvidia.com/GH100_H100_PCIe: 1"}) {
+          "nvidia.com/AD102GL_L40S: 1", "nvidia.com/GH100_H100_PCIe: 1",
+          // by the names of their models
+          "nvidia.com/a100: 8", "nvidia.com/H100: 8", "nvidia.com/A100-SXM4-80GB: 8", "nvidia.com/l4: 1",
+          "nvidia.com/b200: 8", "nvidia.com/v100: 8", "nvidia.com/GRID_T4-1Q: 1",
+          "nvidia.com/NVIDIA_A10-4C: 1", "nvidia.com/Tesla-P100: 1", "nvidia.com/rtx_6000_ada: 1",
+          "amd.com/mi300x: 8", "amd.com/gfx942: 8", "amd.com/Instinct_MI210: 1", "huawei.com/davinci: 8",
+          "huawei.com/Atlas300I: 1", "intel.com/vpu: 1", "microsoft.com/maia: 4", "cerebras.net/cs: 1",
+          "cerebras.net/cs-3: 1", "ibm.com/spyre_pf: 1", "ibm.com/aiu_vf: 1"}) {
         INFO(unknown);
-        CHECK(built_of(limits(unknown)) ==
-              "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
-              "(GPUCountUnknown), jax 2");
+        CHECK(
+            built_of(limits(unknown)) ==
+            "torch auto, torchtune several, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
+            "(GPUCountUnknown), jax 2");
     }
-    for (const char* other : {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1",
-                              "nvidia.com/hostdev: 1", "nvidia.com/priority: 1", "nvidia.com/mlnxnics: 1",
-                              "nvidia.com/g: 1", "qualcomm.com/modem: 1", "acme.com/ga102gl: 1"}) {
+    for (const char* other :
+         {"acme.com/input: 4", "acme.com/fpga: 1", "acme.com/dpu: 1", "nvidia.com/hostdev: 1",
+          "nvidia.com/priority: 1", "nvidia.com/mlnxnics: 1", "nvidia.com/g: 1", "qualcomm.com/modem: 1",
+          "acme.com/ga102gl: 1",
+          // ports and functions of network devices
+          "nvidia.com/hostdev-h100: 1", "nvidia.com/p0: 1", "nvidia.com/cx7: 1", "nvidia.com/bf3: 1",
+          "nvidia.com/rail1: 1", "nvidia.com/sriov_rdma_vf: 1", "nvidia.com/ens1f0: 1",
+          "nvidia.com/accounting: 1", "amd.com/mixer1: 1", "amd.com/xilinx_u250: 1", "amd.com/mi: 1",
+          "intel.com/qat: 1", "intel.com/ipu: 1", "huawei.com/sriov: 1", "microsoft.com/disk: 1",
+          "acme.com/a100: 1"}) {
         INFO(other);
         CHECK(built_of(limits(other)) == of("96", 0));
     }
@@ -265,6 +307,8 @@ TEST_CASE("devices behind claims are those of the table by class, extended resou
     CHECK(of_class("gpu.nvidia.com") == of("auto", 4));
     CHECK(of_class("mig.nvidia.com") == of("auto", 1));
     CHECK(of_class("gpu.amd.com") == of("auto", 4));
+    CHECK(of_class("gpu.intel.com") == of("4", 4));
+    CHECK(of_class("fast", {device_class("fast", "gpu.intel.com/xe")}) == of("4", 4));
     CHECK(of_class("gpu-large-memory") == of("auto", 4));
     CHECK(of_class("gaudi.intel.com") == of("4", 4));
     CHECK(of_class("neuron.aws.com") == of("4", 4));
@@ -282,8 +326,8 @@ TEST_CASE("devices behind claims are those of the table by class, extended resou
     CHECK(by_driver("fast", "device.driver") == of("96", 0));
     CHECK(of_class("nic", {device_class("nic", "")}) == of("96", 0));
     const char* const unknown =
-        "torch auto, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 (GPUCountUnknown), jax "
-        "2";
+        "torch auto, torchtune several, mpi 1 (GPUCountUnknown), flux none (GPUCountUnknown), xgboost 2 "
+        "(GPUCountUnknown), jax 2";
     CHECK(of_class("npu.acme.com", {device_class("npu.acme.com", "")}) == unknown);
     CHECK(of_class("fast", {device_class("fast", "acme.com/npu")}) == unknown);
     CHECK(by_driver("fast", "device.driver == 'npu.acme.com'") == unknown);

@@ -8,14 +8,20 @@ namespace {
 
 const char* const on_node = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.hostNetwork";
 const char* const dns = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.dnsPolicy";
-const char* const ports =
-    "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].ports";
+#define NODE "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
+const char* const ports = NODE "ports";
+const char* const command = NODE "command";
+const char* const args = NODE "args";
+const char* const env = NODE "env";
+#undef NODE
 
 constexpr const char* no_names =
     "job node: hostNetwork needs dnsPolicy: ClusterFirstWithHostNet, or its Pods do not find each other";
 constexpr const char* same_port =
     "job node: with hostNetwork, add the port of sshd to the ports of its container, or two jobs on a node "
     "collide";
+constexpr const char* own_port =
+    "job node: with hostNetwork, port 29500 is free for one job of a node: let its program take the one in ";
 constexpr const char* no_flux =
     "job node: Flux does not start with hostNetwork, as its brokers know each other by the names of Pods";
 
@@ -37,6 +43,7 @@ std::string warned(const Json& runtime, const Json& before = Json()) {
 TEST_CASE("the author of a runtime on its nodes' network learns what would not work", "[admission]") {
     const Change yes = {on_node, "true"};
     const Change named = {dns, "ClusterFirstWithHostNet"};
+    const std::string torch = "PET_MASTER_PORT";
     struct Case {
         const char* framework;
         std::vector<Change> changes;
@@ -50,6 +57,16 @@ TEST_CASE("the author of a runtime on its nodes' network learns what would not w
         {"torch", {yes, {dns, "ClusterFirst"}}, no_names},
         {"torch", {yes, {dns, "Default"}}, no_names},
         {"torch", {yes, {dns, "None"}}, ""},
+        // A port that is declared is replaced; one that the program names is not.
+        {"torch", {yes, named, {ports, "[{containerPort: 29500}]"}}, ""},
+        {"torch", {yes, named, {command, "[torchrun, --master-port=29500, a.py]"}}, own_port + torch},
+        {"torch", {named, {command, "[torchrun, --master-port=29500, a.py]"}}, ""},
+        {"torch", {yes, named, {args, "['--rdzv_endpoint=$(A):29500']"}}, own_port + torch},
+        {"torch", {yes, named, {env, "[{name: MASTER_PORT, value: '29500'}]"}}, own_port + torch},
+        {"torch", {yes, named, {env, "[{name: PET_MASTER_PORT, value: '29500'}]"}}, ""},
+        {"jax", {yes, named, {args, "['29500']"}}, std::string(own_port) + "JAX_COORDINATOR_ADDRESS"},
+        {"xgboost", {yes, named, {args, "['29500']"}}, std::string(own_port) + "DMLC_TRACKER_PORT"},
+        {"mpi", {yes, named, {ports, "[{containerPort: 29500}]"}, {args, "['29500']"}}, ""},
         {"jax", {yes}, no_names},
         {"xgboost", {yes}, no_names},
         {"mpi", {yes}, std::string(no_names) + "\n" + same_port},

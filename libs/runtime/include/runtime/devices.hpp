@@ -27,7 +27,8 @@ enum class DeviceUnit : std::uint8_t {
 struct DeviceCount {
     std::int64_t count = 0;     ///< those with a process each
     std::int64_t together = 0;  ///< those that one process drives
-    bool gpus = false;          ///< there are GPUs among them, which torchrun counts itself
+    bool gpus = false;          ///< there are GPUs among them that torchrun counts itself
+    bool shared = false;        ///< `count` is of parts and shares, or of devices that schedulers share
     bool known = true;          ///< false: there are claims or resources that may be devices
     std::string why = {};       ///< the claim or resource that is not known, and the reason
 
@@ -70,8 +71,8 @@ inline constexpr const char* accelerators_help =
 api::Result<> read_option(std::string_view text, DeviceTable& target);
 std::string show_option(const DeviceTable& table);
 
-/// Returns whether a name outside the table may be one of devices: it has a word such as "gpu" or "npu", or
-/// it is below the domain of a vendor of nothing else.
+/// Returns whether a name outside the table may be one of devices: it has a word such as "gpu" or "npu", it
+/// is below the domain of a vendor of nothing else, or a model below its vendor's.
 bool looks_like_device(std::string_view name);
 
 /// Adds up what names of the table say.

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/json.hpp"
@@ -11,6 +12,14 @@
 namespace runtime {
 
 class ActivePlugins;
+
+/// The port on which the first Pod listens unless it has the network of its node.
+inline constexpr std::int64_t usual_rendezvous_port = 29500;
+
+/// Returns whether a program itself names the usual port: in its command, arguments or variables, of which
+/// `overwritten` does not count.
+bool names_usual_port(const api::Json& command, const api::Json& args, const api::Json& env,
+                      std::string_view overwritten = {});
 
 /// The Pods of one replicated job of the JobSet that is built.
 struct PodSet {
@@ -62,6 +71,9 @@ struct Info {
     /// Adds or replaces a port by (containerPort, protocol), in the PodSet's container of that name, if it
     /// has one. Fails if another of its ports has the same name.
     api::Result<> upsert_port(const PodSet& pod_set, std::string_view container, api::Json port);
+    /// Declares rendezvous_port() in the PodSet's node container, if it has one. It replaces the usual port,
+    /// which a runtime may declare as well, unless the program names that one. Fails as upsert_port() does.
+    api::Result<> declare_rendezvous_port(const PodSet& pod_set);
     /// Adds a warning if the number of devices is unknown; for frameworks that need it.
     void note_unknown_devices();
     /// Returns the host name of a Pod within its namespace.
@@ -69,7 +81,7 @@ struct Info {
     /// Returns the host name of the first Pod of the trainer, on which masters, coordinators and trackers
     /// listen.
     std::string first_endpoint();
-    /// Returns the port on which they listen: 29500, or in Pods with their node's network one of the
+    /// Returns the port on which they listen: the usual one, or in Pods with their node's network one of the
     /// TrainJob's own, since there only one Pod of a node can have a port.
     std::int64_t rendezvous_port(const PodSet& pod_set) const;
 };

@@ -39,10 +39,11 @@ struct Policy {
     bool owned_for_run = false;  ///< objects of `owned_kind` are written as ApplyPolicy::for_run
     bool marks_runs = false;     ///< what is built differs from one resume of a TrainJob to the next
     std::string_view added_container =
-        {};                            ///< an init container that the plugin adds, which patches may name
-    std::string_view added_to = {};    ///< the job whose Pods get it
-    std::string_view scaled_job = {};  ///< the job of `spec.trainer.numNodes`; empty: the one that trains
-    bool wraps_program = false;        ///< the plugin's own program starts that of the TrainJob
+        {};                               ///< an init container that the plugin adds, which patches may name
+    std::string_view added_to = {};       ///< the job whose Pods get it
+    std::string_view scaled_job = {};     ///< the job of `spec.trainer.numNodes`; empty: the one that trains
+    bool wraps_program = false;           ///< the plugin's own program starts that of the TrainJob
+    std::string_view port_variable = {};  ///< tells the program Info::rendezvous_port(); empty: none does
 };
 
 /// The input of a plugin's admission rules: a TrainJob with its runtime.

@@ -306,6 +306,7 @@ DeviceCount sum(DeviceCount one, const DeviceCount& other) {
     one.count += other.count;
     one.together += other.together;
     one.gpus = one.gpus || other.gpus;
+    one.shared = one.shared || other.shared;
     return one;
 }
 

@@ -17,7 +17,8 @@ struct KnownName {
 };
 
 // The first row that fits counts. The names are those of the vendors' device plugins and of schedulers that
-// share devices, as their documents give them.
+// share devices, as their documents give them. A scheduler's own number of devices (count) may be beside the
+// vendor's name for the same ones.
 constexpr KnownName known_names[] = {
     // NVIDIA: the device plugin, with time slicing (.shared) and MIG; sandboxed Pods (pgpu).
     {"nvidia.com/gpu", device},
@@ -25,16 +26,16 @@ constexpr KnownName known_names[] = {
     {"nvidia.com/gpu.shared", part},
     {"nvidia.com/mig-*", part},
     // HAMi. The number of devices has the device plugin's name, or one of these; the rest is of each of them.
-    {"nvidia.com/gpualloc", device},
+    {"nvidia.com/gpualloc", count},
     {"nvidia.com/gpumem", share},
     {"nvidia.com/gpumem-percentage", share},
     {"nvidia.com/gpucores", share},
-    {"hami.io/vgpu", device},
-    {"hami.io/vgpu-number", device},
+    {"hami.io/vgpu", count},
+    {"hami.io/vgpu-number", count},
     {"hami.io/vgpu-*", share},
     // Volcano, and Huawei's cloud.
-    {"volcano.sh/vgpu-number", device},
-    {"volcano.sh/gpu-number", device},
+    {"volcano.sh/vgpu-number", count},
+    {"volcano.sh/gpu-number", count},
     {"volcano.sh/vgpu-*", share},
     {"volcano.sh/gpu-*", share},
     // Koordinator. It names a vendor's resource as well for some vendors, which is the same device.
@@ -61,8 +62,8 @@ constexpr KnownName known_names[] = {
     {"amd.com/gpu-memory", share},
     {"amd.com/gpumem", share},
     {"amd.com/gpucores", share},
-    // Intel: GPUs by driver. Monitors see all devices of a node.
-    {"gpu.intel.com/*_monitoring", none},
+    // Intel: GPUs by driver. Monitors see all devices of a node, of one driver or of all (monitoring).
+    {"gpu.intel.com/*monitoring", none},
     {"gpu.intel.com/i915", device},
     {"gpu.intel.com/xe", device},
     {"gpu.intel.com/millicores", share},
@@ -91,37 +92,37 @@ constexpr KnownName known_names[] = {
     {"cambricon.com/*.vmemory", share},
     {"cambricon.com/*.share", part},
     {"cambricon.com/*.mim-*", part},
-    {"cambricon.com/mlunum", device},
+    {"cambricon.com/mlunum", count},
     {"cambricon.com/mlumem", share},
     {"cambricon.com/mlu-mem*", share},
     {"cambricon.com/mlu-share", part},
     {"cambricon.com/mlu*", device},
-    {"cambricon.com/vmlu", device},
+    {"cambricon.com/vmlu", count},
     {"hygon.com/dcu", device},
-    {"hygon.com/dcunum", device},
+    {"hygon.com/dcunum", count},
     {"hygon.com/dcumem", share},
     {"hygon.com/dcucores", share},
     {"hygon.com/dcu-share-*", part},
-    {"metax-tech.com/sgpu", device},
+    {"metax-tech.com/sgpu", count},
     {"metax-tech.com/vcore", share},
     {"metax-tech.com/vmemory", share},
-    {"mthreads.com/vgpu", device},
+    {"mthreads.com/vgpu", count},
     {"mthreads.com/sgpu-*", share},
-    {"iluvatar.ai/vgpu", device},
-    {"iluvatar.ai/*-vgpu", device},
+    {"iluvatar.ai/vgpu", count},
+    {"iluvatar.ai/*-vgpu", count},
     {"iluvatar.ai/vcuda-core", share},
     {"iluvatar.ai/vcuda-memory", share},
     {"iluvatar.ai/*.vcore", share},
     {"iluvatar.ai/*.vmem", share},
     {"enflame.com/gcu", device},
-    {"enflame.com/drs-gcu", device},
+    {"enflame.com/drs-gcu", count},
     {"enflame.com/gcu-memory", share},
     {"enflame.com/gcu-core", share},
     {"enflame.com/shared-gcu", part},
     {"enflame.com/vgcu", part},
     {"enflame.com/vgcu-percentage", share},
     {"kunlunxin.com/xpu", device},
-    {"kunlunxin.com/vxpu", device},
+    {"kunlunxin.com/vxpu", count},
     {"kunlunxin.com/vxpu-memory", share},
     {"birentech.com/*-gpu", part},
     {"vastaitech.com/va", device},
@@ -198,17 +199,67 @@ bool is_of_accelerators(std::string_view name) {
                        [&](std::string_view domain) { return name.starts_with(domain); });
 }
 
-// Returns whether a name is that of a chip of NVIDIA in the PCI database, such as "nvidia.com/ga102gl_a10" or
-// "nvidia.com/tu104gl_tesla_t4": a plugin for sandboxes names whole GPUs so.
-bool is_nvidia_chip(std::string_view name) {
-    constexpr std::string_view domain = "nvidia.com/";
-    if (!name.starts_with(domain)) return false;
-    const std::string_view chip = name.substr(domain.size());
-    const bool is_family = chip.starts_with('g') || chip.starts_with("tu") || chip.starts_with("ad");
-    return is_family && chip.size() >= 5 && chip.substr(2, 3).find_first_not_of("0123456789") == chip.npos;
+// How the name of a model begins below a vendor's domain.
+struct ModelName {
+    std::string_view domain;
+    std::string_view start;
+    bool is_numbered = true;  // the number of the model follows: "a" of "a100", not of "accounting"
+};
+
+// Plugins name whole GPUs, above all those of virtual machines, by the model (a100), by the chip as the PCI
+// database has it (ga102gl_a10), or by a brand before it (grid_t4-1q).
+constexpr ModelName models[] = {
+    {"nvidia.com/", "a"},
+    {"nvidia.com/", "b"},
+    {"nvidia.com/", "h"},
+    {"nvidia.com/", "k"},
+    {"nvidia.com/", "l"},
+    {"nvidia.com/", "m"},
+    {"nvidia.com/", "p"},
+    {"nvidia.com/", "t"},
+    {"nvidia.com/", "v"},
+    {"nvidia.com/", "ad"},
+    {"nvidia.com/", "ga"},
+    {"nvidia.com/", "gb"},
+    {"nvidia.com/", "gh"},
+    {"nvidia.com/", "gk"},
+    {"nvidia.com/", "gm"},
+    {"nvidia.com/", "gp"},
+    {"nvidia.com/", "gv"},
+    {"nvidia.com/", "tu"},
+    {"nvidia.com/", "geforce", false},
+    {"nvidia.com/", "grid", false},
+    {"nvidia.com/", "nvidia", false},
+    {"nvidia.com/", "quadro", false},
+    {"nvidia.com/", "rtx", false},
+    {"nvidia.com/", "tesla", false},
+    {"nvidia.com/", "titan", false},
+    {"amd.com/", "gfx"},
+    {"amd.com/", "mi"},
+    {"amd.com/", "instinct", false},
+    {"amd.com/", "radeon", false},
+    {"cerebras.net/", "cs", false},
+    {"huawei.com/", "atlas", false},
+    {"huawei.com/", "davinci", false},
+    {"ibm.com/", "aiu", false},
+    {"ibm.com/", "spyre", false},
+    {"intel.com/", "vpu", false},
+    {"microsoft.com/", "maia", false},
+};
+
+bool is_model(std::string_view name) {
+    return std::any_of(std::begin(models), std::end(models), [&](const ModelName& model) {
+        if (!name.starts_with(model.domain) || !name.substr(model.domain.size()).starts_with(model.start))
+            return false;
+        const std::string_view rest = name.substr(model.domain.size() + model.start.size());
+        return !model.is_numbered || (!rest.empty() && rest.front() >= '1' && rest.front() <= '9');
+    });
 }
 
-bool is_gpu(const std::string& name) {
+// Returns whether torchrun counts devices of that name. Of Intel's GPUs only late versions do; others would
+// take CPUs for a number.
+bool is_counted_by_torchrun(const std::string& name) {
+    if (name.starts_with("gpu.intel.com")) return false;
     return name.find("gpu") != name.npos || name.find("nvidia") != name.npos ||
            name.starts_with("amd.com/") || name.starts_with("mig.");
 }
@@ -268,7 +319,7 @@ bool looks_like_device(std::string_view name) {
     const std::string text = api::to_lower(name);
     for (const char* kind : {"gpu", "cuda", "accelerator", "ascend", "gaudi", "neuron", "trainium"})
         if (text.find(kind) != text.npos) return true;
-    if (is_of_accelerators(text) || is_nvidia_chip(text)) return true;
+    if (is_of_accelerators(text) || is_model(text)) return true;
     std::string_view rest = text;
     while (!rest.empty()) {
         const std::string_view word = rest.substr(0, rest.find_first_of("./-_"));
@@ -280,7 +331,7 @@ bool looks_like_device(std::string_view name) {
 
 void DeviceSum::add(std::string_view name, DeviceUnit unit, std::int64_t amount) {
     if (unit == none) return;
-    gpus_ = gpus_ || is_gpu(api::to_lower(name));
+    gpus_ = gpus_ || is_counted_by_torchrun(api::to_lower(name));
     switch (unit) {
         case device: devices_ = plus(devices_, amount); break;
         case together: together_ = plus(together_, amount); break;
@@ -292,8 +343,10 @@ void DeviceSum::add(std::string_view name, DeviceUnit unit, std::int64_t amount)
 
 DeviceCount DeviceSum::total() const {
     DeviceCount total = {.count = devices_, .together = together_, .gpus = gpus_};
-    if (total.count == 0) total.count = shared_devices_;
+    if (total.count > 0) return total;
+    total.count = shared_devices_;
     if (!total.any() && has_parts_) total.count = 1;
+    total.shared = total.count > 0;
     return total;
 }
 

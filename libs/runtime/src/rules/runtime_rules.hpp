@@ -33,7 +33,8 @@ std::vector<api::Warning> warnings_of_failure_policy(const api::Json& runtime);
 /// (null on CREATE), although its gate is off. Fields that are stored may stay, and may be removed.
 api::FieldErrors gated_runtime_fields(const api::Json& spec, const api::Json& old_spec, const Gates& gates);
 
-/// Returns a warning for each job whose Pods have their node's network and could not find each other.
+/// Returns a warning for each job whose Pods have their node's network, and could not find each other or keep
+/// a port that one job of a node can have.
 std::set<std::string> host_network_warnings(const api::Json& runtime, const ActivePlugins& plugins);
 
 /// Returns how many characters the name of a TrainJob may have so that the names of one replicated job's Pods

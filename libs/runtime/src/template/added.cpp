@@ -6,14 +6,14 @@ using api::Json;
 
 Json restrictions_of(const Json& container) {
     const Json& own = container["securityContext"];
-    if (own.empty()) return Json();
     Json taken = Json::object();
     for (const char* member :
-         {"runAsUser", "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation",
-          "seccompProfile", "seLinuxOptions", "appArmorProfile"})
+         {"runAsUser", "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "seLinuxOptions"})
         if (!own[member].is_null()) taken[member] = own[member];
-    if (const Json& drop = own["capabilities"]["drop"]; !drop.empty()) taken["capabilities"]["drop"] = drop;
-    if (own["allowPrivilegeEscalation"].is_null()) taken["allowPrivilegeEscalation"] = false;
+    for (const char* profile : {"seccompProfile", "appArmorProfile"})
+        if (!own[profile].is_null() && own[profile]["type"] != "Unconfined") taken[profile] = own[profile];
+    taken["allowPrivilegeEscalation"] = false;
+    taken["capabilities"]["drop"] = Json::array({"ALL"});
     return taken;
 }
 

@@ -8,7 +8,7 @@
 namespace runtime {
 
 /// Returns the securityContext of a container that is added beside `container`: what restricts that one, and
-/// not what it may do beyond others. Null if it has none.
+/// not what it may do beyond others. It has no capabilities, and gains no privileges.
 api::Json restrictions_of(const api::Json& container);
 
 /// Returns the requests and limits of CPU, memory and ephemeral storage, which are counted once for a

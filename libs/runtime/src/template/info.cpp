@@ -1,5 +1,7 @@
 #include "runtime/info.hpp"
 
+#include <algorithm>
+
 #include "api/hash.hpp"
 #include "api/job_set_names.hpp"
 #include "api/names.hpp"
@@ -21,7 +23,21 @@ Json* list_of_pod(Json& job_template, std::string_view name) {
     return step;
 }
 
+bool names_it(std::string_view text) { return text.find(std::to_string(usual_rendezvous_port)) != text.npos; }
+
+bool any_names_it(const Json& words) {
+    return std::any_of(words.items().begin(), words.items().end(),
+                       [](const Json& word) { return names_it(word.as_string()); });
+}
+
 }  // namespace
+
+bool names_usual_port(const Json& command, const Json& args, const Json& env, std::string_view overwritten) {
+    return any_names_it(command) || any_names_it(args) ||
+           std::any_of(env.items().begin(), env.items().end(), [&](const Json& variable) {
+               return variable["name"] != Json(overwritten) && names_it(variable["value"].as_string());
+           });
+}
 
 PodSet* Info::trainer_pod_set() {
     for (PodSet& pods : pod_sets)
@@ -74,9 +90,29 @@ void Info::note_unknown_devices() {
 // 20000 to 28999 is below the ports of Services and of outgoing connections. The hash is the same in every
 // build, as the port must be.
 std::int64_t Info::rendezvous_port(const PodSet& pods) const {
-    constexpr std::int64_t usual = 29500;
-    if (!pod_spec_of(spec["replicatedJobs"][pods.index])["hostNetwork"].bool_or(false)) return usual;
+    if (!pod_spec_of(spec["replicatedJobs"][pods.index])["hostNetwork"].bool_or(false))
+        return usual_rendezvous_port;
     return 20000 + static_cast<std::int64_t>(api::fnv1a(job.meta.ns + "/" + job.meta.name) % 9000);
+}
+
+// Two Pods of a node cannot both have the usual port, and a scheduler waits for one that is only declared. A
+// program that names it listens there, so that the scheduler has to know.
+api::Result<> Info::declare_rendezvous_port(const PodSet& pods) {
+    Json* node = container(pods, api::node_container);
+    if (!node) return {};
+    const std::int64_t port = rendezvous_port(pods);
+    const Json& own = *node;
+    const auto of_job = [&](std::string_view member) -> const Json& {
+        return trainer[member].is_null() ? own[member] : trainer[member];
+    };
+    const bool is_named = names_usual_port(of_job("command"), of_job("args"), own["env"]) ||
+                          names_usual_port(Json(), Json(), trainer["env"]);
+    if (Json* ports = node->find("ports"); ports && port != usual_rendezvous_port && !is_named)
+        std::erase_if(ports->items(), [](const Json& declared) {
+            return declared["containerPort"] == Json(usual_rendezvous_port) &&
+                   declared["protocol"] != "UDP" && declared["protocol"] != "SCTP";
+        });
+    return upsert_port(pods, api::node_container, Json::object({{"containerPort", port}}));
 }
 
 std::string Info::first_endpoint() {

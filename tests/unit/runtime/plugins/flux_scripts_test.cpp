@@ -1,6 +1,7 @@
 // The scripts of Flux' Pods, run by bash in a folder in place of the Pod's file system, with a fake `flux`
 // that records its calls.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <cstdlib>
@@ -51,10 +52,21 @@ public:
         write("opt/views/._view/abc/bin/python3.11", "#!/bin/bash\n", true);
         write("opt/views/._view/abc/lib/python3.11/site-packages/flux.py", "");
         write("opt/software/linux/flux.so", "library");
+        // Spack has files and folders that are only to be read.
+        write("opt/views/._view/abc/lib/perl5/strict.pm", "");
+        write("opt/software/linux/perl5/strict.pm", "");
+        for (const char* perl : {"opt/views/._view/abc/lib/perl5", "opt/software/linux/perl5"}) {
+            const auto writing = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+            fs::permissions(root_ / perl / "strict.pm", writing, fs::perm_options::remove);
+            fs::permissions(root_ / perl, writing, fs::perm_options::remove);
+        }
     }
     Pod(const Pod&) = delete;
     Pod& operator=(const Pod&) = delete;
-    ~Pod() { fs::remove_all(root_); }
+    ~Pod() {
+        std::system(("chmod -R u+w " + root_.string()).c_str());
+        fs::remove_all(root_);
+    }
 
     // The text with only its paths replaced, which are all absolute.
     void write(const std::string& path, std::string text, bool executable = false) const {
@@ -78,11 +90,13 @@ public:
 
     fs::path path(const std::string& inside) const { return root_ / inside; }
 
-    int init() const { return run("lead", "bash " + (root_ / "etc/flux-config/init.sh").string()); }
+    int init() const {
+        return run("lead", without_capabilities() + "bash " + (root_ / "etc/flux-config/init.sh").string());
+    }
 
     // Returns the exit status of the node container's command, on the host of that name.
     int enter(const std::string& host, const std::string& environment = {}) const {
-        std::string command = environment;
+        std::string command = environment + " " + without_capabilities();
         for (const Json& word : objects_.node()["command"].items()) {
             std::string text(word.as_string());
             if (text.starts_with("/etc/")) text = root_.string() + text;
@@ -103,6 +117,11 @@ public:
     void forget_calls() const { fs::remove(root_ / "calls"); }
 
 private:
+    // For root. No other user has capabilities.
+    static std::string without_capabilities() {
+        return geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all --no-new-privs " : "";
+    }
+
     int run(const std::string& host, const std::string& command) const {
         const std::string line = "cd " + root_.string() + " && ROOT=" + root_.string() + " HOSTNAME=" + host +
                                  " PATH=" + (root_ / "bin").string() + ":/usr/bin:/bin " + command + " >" +
@@ -140,6 +159,7 @@ TEST_CASE("the installer copies Flux and its configuration to the volume, also a
               pod.read("etc/flux-config/broker.toml"));
         CHECK(fs::exists(pod.path("mnt/flux/view/lib/python3.11/site-packages/flux.py")));
         CHECK(pod.read("mnt/flux/software/linux/flux.so") == "library");
+        CHECK(fs::exists(pod.path("mnt/flux/software/linux/perl5/strict.pm")));
         for (const char* folder : {"etc/flux/system/cron.d", "etc/curve", "var/lib/flux", "run/flux"})
             CHECK(fs::is_directory(pod.path("mnt/flux/config/" + std::string(folder))));
         CHECK(fs::exists(pod.path("mnt/flux/flux-operator-done.txt")));

@@ -78,6 +78,7 @@ TEST_CASE("Flux is installed by an init container and mounted beside the program
 - name: flux-installer
   image: ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy
   command: [/bin/bash, /etc/flux-config/init.sh]
+  securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
   volumeMounts:
   - {name: flux-install, mountPath: /mnt/flux}
   - {name: flux-scripts, mountPath: /etc/flux-config, readOnly: true}
@@ -168,6 +169,10 @@ TEST_CASE("no placeholder is left in any file, and the ConfigMap is kept up to d
         CHECK(text.as_string().find("{{") == std::string_view::npos);
     }
     CHECK(names == std::set<std::string>{"broker.toml", "entrypoint.sh", "init.sh"});
+    // Flux must not drain a node for devices that its hwloc does not know.
+    CHECK(built.file("broker.toml")
+              .find("[resource]\npath = \"/mnt/flux/config/etc/flux/system/R\"\nnoverify = true\n") !=
+          std::string::npos);
     CHECK(built.config_map["metadata"]["name"] == "job-flux-entrypoint");
     CHECK(built.config_map_applied == runtime::ApplyPolicy::always);
 }
@@ -243,13 +248,15 @@ TEST_CASE("a job that Flux could not run is refused, by admission and by the bui
         {"GPUs for half of the processes",
          "{numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}",
          {},
-         "spec.trainer.numProcPerNode: must divide the 2 GPUs of a node: Flux gives every process the same "
+         "spec.trainer.numProcPerNode: must divide the 2 devices of a node: Flux gives every process the "
+         "same "
          "number\n"},
         {"the runtime's GPUs and processes",
          "null",
          {{"spec.mlPolicy.flux.numProcPerNode", "3"},
           {container, "{name: node, image: i, resources: {limits: {nvidia.com/gpu: 4}}}"}},
-         "spec.trainer.numProcPerNode: must divide the 4 GPUs of a node: Flux gives every process the same "
+         "spec.trainer.numProcPerNode: must divide the 4 devices of a node: Flux gives every process the "
+         "same "
          "number\n"},
         {"two GPUs for every process",
          "{numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}",
@@ -303,6 +310,45 @@ TEST_CASE("a job that Flux could not run is refused, by admission and by the bui
     }
 }
 
+TEST_CASE("processes have their parts of a node's devices, or share what Pods share", "[flux][admission]") {
+    const auto options = [](const char* limits, int processes) {
+        const std::string trainer = "{numProcPerNode: " + std::to_string(processes) +
+                                    ", resourcesPerNode: {limits: {cpu: 8, " + std::string(limits) + "}}}";
+        CHECK(refusals(changed(train_job(), {{"spec.trainer", trainer.c_str()}}), runtime_with("flux"))
+                  .empty());
+        const std::string script =
+            build_flux({{"spec.trainer", trainer.c_str()}}, {}).value().file("entrypoint.sh");
+        std::string found;
+        for (const char* option : {"--gpu='0-", "-g '", "-o gpu-affinity=off"})
+            if (const auto at = script.find(option); at != script.npos) {
+                const auto end = script.find(' ', at + std::string_view(option).size());
+                found += (found.empty() ? "" : " ") + script.substr(at, end - at);
+            }
+        return found;
+    };
+    const std::string shared = "-o gpu-affinity=off";
+    CHECK(options("memory: 1Gi", 2).empty());
+    CHECK(options("nvidia.com/gpu: 4", 2) == "--gpu='0-3' -g '2'");
+    CHECK(options("habana.ai/gaudi: 8", 8) == "--gpu='0-7' -g '1'");
+    CHECK(options("volcano.sh/vgpu-number: 2", 2) == "--gpu='0-1' -g '1'");
+    CHECK(options("nvidia.com/gpu.shared: 1", 1) == "--gpu='0-0' -g '1'");
+    for (const char* part :
+         {"nvidia.com/gpu.shared: 1", "nvidia.com/mig-1g.5gb: 1", "volcano.sh/vgpu-number: 1",
+          "koordinator.sh/gpu: 50", "nvidia.com/gpumem: 3000", "aliyun.com/gpu-mem: 15"})
+        CHECK(options(part, 2) == shared);
+    CHECK(options("volcano.sh/vgpu-number: 2", 3) == shared);
+    // Flux would hide what it does not know.
+    CHECK(options("acme.com/npu: 4", 2) == shared);
+    // A whole device is not shared, even beside a scheduler's number of it.
+    const Json whole = changed(train_job(), {{"spec.trainer",
+                                              "{numProcPerNode: 2, resourcesPerNode: {limits: "
+                                              "{nvidia.com/gpu: 1, hami.io/vgpu: 1}}}"}});
+    CHECK(
+        refusals(whole, runtime_with("flux")) ==
+        "spec.trainer.numProcPerNode: must divide the 1 devices of a node: Flux gives every process the same "
+        "number\n");
+}
+
 TEST_CASE("what Flux adds to a Pod satisfies what the container beside it does", "[flux]") {
     const auto installer = [](const char* settings, const char* per_node = "null") {
         const std::string node = "{name: node, image: i, " + std::string(settings) + "}";
@@ -312,20 +358,26 @@ TEST_CASE("what Flux adds to a Pod satisfies what the container beside it does",
         CHECK(added["name"] == "flux-installer");
         return to_json(added["securityContext"]) + " " + to_json(added["resources"]);
     };
-    CHECK(installer("env: []") == "null null");
+    const std::string least = R"("allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]})";
+    CHECK(installer("env: []") == "{" + least + "} null");
+    CHECK(installer("securityContext: {}") == "{" + least + "} null");
     // As Pod Security "restricted" demands.
     CHECK(installer(
               "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, runAsNonRoot: "
               "true, seccompProfile: {type: RuntimeDefault}}") ==
-          R"({"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"runAsNonRoot":true,)"
-          R"("seccompProfile":{"type":"RuntimeDefault"}} null)");
+          "{" + least + R"(,"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"}} null)");
     // What the program may do beyond others, the installer does not need.
-    CHECK(installer("securityContext: {privileged: true, capabilities: {add: [SYS_ADMIN]}, runAsUser: 0}") ==
-          R"({"allowPrivilegeEscalation":false,"runAsUser":0} null)");
+    for (const char* more :
+         {"privileged: true, capabilities: {add: [SYS_ADMIN]}, ", "allowPrivilegeEscalation: true, ",
+          "capabilities: {drop: [NET_RAW]}, ", "procMount: Unmasked, ",
+          "seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}, "})
+        CHECK(installer(("securityContext: {" + std::string(more) + "runAsUser: 0}").c_str()) ==
+              "{" + least + R"(,"runAsUser":0} null)");
     // As a quota of CPU and memory demands, and not a device twice.
     CHECK(installer("resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}, requests: {cpu: 1}}") ==
-          R"(null {"limits":{"cpu":1,"memory":"1Gi"},"requests":{"cpu":1}})");
-    CHECK(installer("resources: {limits: {cpu: 1}}", "{limits: {cpu: 2}}") == R"(null {"limits":{"cpu":2}})");
+          "{" + least + R"(} {"limits":{"cpu":1,"memory":"1Gi"},"requests":{"cpu":1}})");
+    CHECK(installer("resources: {limits: {cpu: 1}}", "{limits: {cpu: 2}}") ==
+          "{" + least + R"(} {"limits":{"cpu":2}})");
 }
 
 TEST_CASE("patches may set what the init container of Flux lacks", "[flux]") {
@@ -339,8 +391,9 @@ TEST_CASE("patches may set what the init container of Flux lacks", "[flux]") {
     const FluxObjects built = build_flux({{"spec.runtimePatches", patch}}, {{container, node}}).value();
     const Json& added = built.pod()["initContainers"];
     REQUIRE(added.items().size() == 1);
-    CHECK(added[std::size_t{0}]["securityContext"] ==
-          tree("{runAsUser: 7, runAsGroup: 6, allowPrivilegeEscalation: false}"));
+    CHECK(
+        added[std::size_t{0}]["securityContext"] ==
+        tree("{runAsUser: 7, runAsGroup: 6, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}"));
     CHECK(env_text(added[std::size_t{0}]) == "A=a");
     CHECK(added[std::size_t{0}]["command"] == tree("[/bin/bash, /etc/flux-config/init.sh]"));
     CHECK(added[std::size_t{0}]["volumeMounts"].items().size() == 2);

@@ -107,10 +107,21 @@ TEST_CASE("admission warns of places that Kubeflow's initializers do not know", 
     CHECK(warned("{storageUri: 'gs://bucket/data'}") == unknown);
     CHECK(warned("{storageUri: 'gs://bucket/data'}", "dataset-initializer@sha256:0") == unknown);
     CHECK(warned("{storageUri: 'gs://bucket/data'}", "example.com/own-initializer:1").empty());
-    for (const char* known : {"{storageUri: 'hf://d'}", "{storageUri: 's3://d'}", "{storageUri: 'cache://d'}",
-                              "{storageUri: ''}", "{}"})
+    for (const char* known :
+         {"{storageUri: 'hf://d'}", "{storageUri: 's3://d'}", "{storageUri: 'cache://d'}", "{storageUri: ''}",
+          "{}", "{storageUri: 'HF://d'}", "{env: [{name: STORAGE_URI, value: 'S3://d'}]}",
+          "{env: [{name: STORAGE_URI, valueFrom: {secretKeyRef: {name: s, key: k}}}]}"})
         CHECK(warned(known).empty());
     CHECK(warned("{storageUri: 'hf://d', env: [{name: STORAGE_URI, value: mine}]}") ==
           "spec.initializer.dataset.env: STORAGE_URI has no effect beside storageUri\n");
-    CHECK(warned("{env: [{name: STORAGE_URI, value: mine}]}").empty());
+    for (const char* alone : {"{env: [{name: STORAGE_URI, value: 'gs://d'}]}",
+                              "{storageUri: '', env: [{name: STORAGE_URI, value: 'GS://d'}]}"})
+        CHECK(
+            warned(alone) ==
+            "spec.initializer.dataset.env: STORAGE_URI: the initializer knows hf://, s3://, cache:// and not "
+            "gs://\n");
+    CHECK(warned("{env: [{name: STORAGE_URI, value: mine}]}") ==
+          "spec.initializer.dataset.env: STORAGE_URI: the initializer knows hf://, s3://, cache:// and not "
+          "mine\n");
+    CHECK(warned("{env: [{name: STORAGE_URI, value: 'gs://d'}]}", "example.com/own-initializer:1").empty());
 }

@@ -298,6 +298,33 @@ TEST_CASE("the image of a TrainJob reaches every host of its program", "[mpi]") 
                        "other:1"}}) == differ);
 }
 
+TEST_CASE("the user of a launcher that is no host learns which fields do not reach the processes", "[mpi]") {
+    const Change env = {"spec.trainer.env", "[{name: A, value: b}]"};
+    const Change resources = {"spec.trainer.resourcesPerNode", "{limits: {nvidia.com/gpu: 4}}"};
+    const Change is_node = {"spec.mlPolicy.mpi.runLauncherAsNode", "true"};
+    const auto warned = [](const std::vector<Change>& job, const std::vector<Change>& of_runtime) {
+        const Json object = changed(train_job(), job);
+        const Json blueprint = changed(mpi_runtime(), of_runtime);
+        const auto found = runtime::validate_train_job({.object = object, .runtime = &blueprint});
+        CHECK(found.errors.empty());
+        std::string text;
+        for (const api::Warning& warning : found.warnings) text += warning.text;
+        return text;
+    };
+    const auto alone = [](const std::string& fields) {
+        return "of the jobs \"launcher\" and \"node\", the launcher alone gets " + fields +
+               ", and it runs no process of the program (runLauncherAsNode)";
+    };
+    CHECK(warned({}, {}).empty());
+    CHECK(warned({{"spec.trainer.image", "mine:7"}, {"spec.trainer.numProcPerNode", "2"}}, {}).empty());
+    CHECK(warned({env}, {}) == alone("spec.trainer.env"));
+    CHECK(warned({resources}, {}) == alone("spec.trainer.resourcesPerNode"));
+    CHECK(warned({env, resources}, {}) == alone("spec.trainer.env, spec.trainer.resourcesPerNode"));
+    CHECK(warned({env, resources}, {is_node}).empty());
+    // Without hosts there is nothing that could get them.
+    CHECK(warned({env, resources}, {{"spec.template.spec.replicatedJobs[0].name", "other"}}).empty());
+}
+
 TEST_CASE("the user of an MPI container can read the key", "[mpi]") {
     const auto mode = [](const char* security_context) {
         const Outcome built = build({}, {{node_security, security_context}});

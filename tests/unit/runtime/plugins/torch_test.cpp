@@ -1,4 +1,5 @@
 #include "fixtures.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 
@@ -141,6 +142,41 @@ TEST_CASE("processes per node", "[runtime]") {
     const auto nonsense = build_job_set(train_job(), changed(runtime_with("torch"), {{policy, "many"}}));
     REQUIRE_FALSE(nonsense);
     CHECK(nonsense.error().field == policy);
+}
+
+TEST_CASE("numProcPerNode: gpu beside devices that torchrun does not find has a warning with their number",
+          "[admission]") {
+    const auto warned = [](const char* limits, const char* of_runtime = "gpu",
+                           const std::vector<Change>& of_job = {}) {
+        const Json runtime =
+            changed(runtime_with("torch"), {{"spec.mlPolicy.torch.numProcPerNode", of_runtime}});
+        Json job = changed(train_job(), of_job);
+        at(job, "spec.trainer.resourcesPerNode") = tree("{limits: {cpu: 8, " + std::string(limits) + "}}");
+        const auto found = runtime::validate_train_job({.object = job, .runtime = &runtime});
+        std::string text;
+        for (const api::Warning& warning : found.warnings) {
+            CHECK(warning.rule == api::RuleId("torch_gpu_processes"));
+            text += warning.text;
+        }
+        return text;
+    };
+    const auto set_to = [](const char* number) {
+        return std::string(
+                   "the runtime has numProcPerNode: gpu, with which torchrun finds devices of CUDA and ROCm "
+                   "alone, "
+                   "and ends: set spec.trainer.numProcPerNode to ") +
+               number;
+    };
+    CHECK(warned("habana.ai/gaudi: 8") == set_to("8"));
+    CHECK(warned("aws.amazon.com/neuroncore: 2") == set_to("2"));
+    CHECK(warned("huawei.com/Ascend910: 4") == set_to("4"));
+    CHECK(warned("gpu.intel.com/i915: 2") == set_to("2"));
+    CHECK(warned("google.com/tpu: 4") == set_to("1"));
+    for (const char* fine : {"nvidia.com/gpu: 8", "amd.com/gpu: 8", "nvidia.com/mig-1g.5gb: 1",
+                             "nvidia.com/gpu: 1, habana.ai/gaudi: 1", "memory: 1Gi"})
+        CHECK(warned(fine).empty());
+    for (const char* other : {"auto", "cpu", "2"}) CHECK(warned("habana.ai/gaudi: 8", other).empty());
+    CHECK(warned("habana.ai/gaudi: 8", "gpu", {{"spec.trainer.numProcPerNode", "8"}}).empty());
 }
 
 TEST_CASE("the master is the first Pod that trains, under the JobSet's subdomain", "[runtime]") {

@@ -12,6 +12,10 @@ system=$config/etc/flux/system
 export PATH=$PATH:$view/bin
 if [ -d /mnt/flux/software ]; then
     mkdir -p /opt/software
+    # A second time, as in init.sh.
+    for copied in /opt/software/*; do
+        if [ -O "$copied" ]; then chmod -R u+w "$copied"; fi
+    done
     cp -R /mnt/flux/software/. /opt/software/
 fi
 

@@ -185,11 +185,12 @@ public:
                 {FieldErrorType::invalid, resources.error().field, {}, resources.error().message});
             return;
         }
+        const DeviceCount devices = devices_in(resources->resources, review.plugins.devices());
         flux_settings({.job = review.job,
                        .runtime = review.runtime,
                        .job_set_spec = review.merged_spec,
                        .nodes = &*pods,
-                       .gpus_per_node = devices_in(resources->resources, review.plugins.devices()).count},
+                       .devices = devices},
                       errors);
     }
 
@@ -250,7 +251,7 @@ private:
                               .runtime = inputs.runtime,
                               .job_set_spec = info.spec,
                               .nodes = info.pod_set(flux_job),
-                              .gpus_per_node = info.devices.count},
+                              .devices = info.devices},
                              errors);
     }
 };

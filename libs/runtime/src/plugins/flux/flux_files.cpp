@@ -26,18 +26,19 @@ std::string flux_init_script(const FluxSettings& settings) {
 }
 
 std::string flux_entrypoint_script(const FluxSettings& settings) {
-    const std::int64_t gpus = settings.gpus_per_node;
+    const std::int64_t gpus = settings.devices_per_node;
     // Flux counts GPUs per process.
-    const std::int64_t per_process = gpus / settings.processes_per_node;
-    return fill_in(
-        flux_texts::entrypoint_sh,
-        {{"hosts", settings.hosts},
-         {"cores", "0-" + std::to_string(settings.processes_per_node - 1)},
-         {"gpus", gpus > 0 ? "--gpu='0-" + std::to_string(gpus - 1) + "' " : std::string()},
-         {"lead", settings.lead},
-         {"nodes", std::to_string(settings.nodes)},
-         {"tasks", std::to_string(settings.nodes * settings.processes_per_node)},
-         {"gpus_per_task", gpus > 0 ? "-g '" + std::to_string(per_process) + "' " : std::string()}});
+    std::string per_task;
+    if (gpus > 0) per_task = "-g '" + std::to_string(gpus / settings.processes_per_node) + "' ";
+    if (!settings.hides_devices) per_task = "-o gpu-affinity=off ";
+    return fill_in(flux_texts::entrypoint_sh,
+                   {{"hosts", settings.hosts},
+                    {"cores", "0-" + std::to_string(settings.processes_per_node - 1)},
+                    {"gpus", gpus > 0 ? "--gpu='0-" + std::to_string(gpus - 1) + "' " : std::string()},
+                    {"lead", settings.lead},
+                    {"nodes", std::to_string(settings.nodes)},
+                    {"tasks", std::to_string(settings.nodes * settings.processes_per_node)},
+                    {"gpus_per_task", per_task}});
 }
 
 std::string flux_broker_config(const FluxSettings& settings) {

@@ -70,10 +70,18 @@ void check_numbers(const FluxSettings& settings, FieldErrors& errors) {
     if (settings.nodes > most_processes / settings.processes_per_node)
         errors.push_back({FieldErrorType::invalid, "spec.trainer.numProcPerNode", settings.processes_per_node,
                           "nodes times processes makes more than 2^31 Flux tasks"});
-    if (settings.gpus_per_node % settings.processes_per_node != 0)
+    if (settings.devices_per_node % settings.processes_per_node != 0)
         errors.push_back({FieldErrorType::invalid, "spec.trainer.numProcPerNode", settings.processes_per_node,
-                          "must divide the " + std::to_string(settings.gpus_per_node) +
-                              " GPUs of a node: Flux gives every process the same number"});
+                          "must divide the " + std::to_string(settings.devices_per_node) +
+                              " devices of a node: Flux gives every process the same number"});
+}
+
+// What many Pods share, the processes of one may share as well, where it has fewer than processes. Of unknown
+// devices Flux has none to give. It hides all that it has not given.
+void settle_devices(const DeviceCount& devices, FluxSettings& settings) {
+    const bool is_divided = !devices.shared || devices.count % settings.processes_per_node == 0;
+    settings.devices_per_node = is_divided ? devices.count : 0;
+    settings.hides_devices = is_divided && devices.known;
 }
 
 // Returns Flux's notation for lists of hosts: "job-node-0-[0-3]", for every replica.
@@ -109,7 +117,7 @@ FluxSettings flux_settings(const FluxSources& sources, FieldErrors& errors) {
     const Json& wanted = sources.job.spec["trainer"]["numProcPerNode"];
     settings.processes_per_node = std::max<std::int64_t>(
         1, wanted.int_or(sources.runtime["spec"]["mlPolicy"]["flux"]["numProcPerNode"].int_or(1)));
-    settings.gpus_per_node = sources.gpus_per_node;
+    settle_devices(sources.devices, settings);
     if (sources.nodes) settle_hosts(sources, settings, errors);
     settings.view_image =
         setting_of(sources, "FLUX_VIEW_IMAGE", "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy")

@@ -14,10 +14,11 @@ namespace runtime {
 struct FluxSettings {
     std::int64_t nodes = 1;
     std::int64_t processes_per_node = 1;
-    std::int64_t gpus_per_node = 0;
-    std::string hosts = {};      ///< host names in Flux's notation: "job-node-0-[0-3]"
-    std::string lead = {};       ///< the host that runs the program
-    std::string subdomain = {};  ///< suffix that makes addresses of host names
+    std::int64_t devices_per_node = 0;  ///< that Flux divides among the processes
+    bool hides_devices = true;          ///< a process sees none but those that Flux gives it
+    std::string hosts = {};             ///< host names in Flux's notation: "job-node-0-[0-3]"
+    std::string lead = {};              ///< the host that runs the program
+    std::string subdomain = {};         ///< suffix that makes addresses of host names
     std::string view_image = {};
     std::string network_device = {};
     std::string queue_policy = {};
@@ -29,7 +30,7 @@ struct FluxSources {
     const api::Json& runtime;
     const api::Json& job_set_spec;  ///< with the TrainJob's patches
     const PodSet* nodes;            ///< of the job "node"; null if there is none
-    std::int64_t gpus_per_node;     ///< 0 if it is unknown
+    const DeviceCount& devices;     ///< of a node
 };
 
 inline constexpr std::string_view flux_job = "node";

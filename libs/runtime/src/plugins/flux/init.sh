@@ -18,6 +18,10 @@ if [ "${#views[@]}" -ne 1 ] || [ ! -d "${views[0]}" ]; then
     echo "init.sh: there must be exactly one directory in /opt/views/._view of this image" >&2
     exit 1
 fi
+# A second time, files and folders that are only to be read are in the way: root without capabilities cannot write them.
+for copied in /mnt/flux/view /mnt/flux/software; do
+    if [ -d "$copied" ]; then chmod -R u+w "$copied"; fi
+done
 mkdir -p /mnt/flux/view
 cp -R "${views[0]}." /mnt/flux/view/
 cp -R /opt/software /mnt/flux/

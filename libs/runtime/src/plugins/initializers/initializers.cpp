@@ -2,6 +2,7 @@
 #include <span>
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "build/taken_fields.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
@@ -87,16 +88,19 @@ bool is_kubeflows(std::string_view image, std::string_view name) {
     return image.substr(0, image.find_first_of(":@")) == name;
 }
 
-void warn_of_scheme(const Step& step, const Json& container, std::string_view uri, api::Warnings& warnings) {
-    const std::string_view scheme = uri.substr(0, uri.find("://"));
+// `field`: the one of the initializer that has the URI. The images take schemes in any case.
+void warn_of_scheme(const Step& step, const Json& container, std::string_view field, std::string_view uri,
+                    api::Warnings& warnings) {
+    const auto end = uri.find("://");
+    const std::string scheme = end == uri.npos ? std::string() : api::to_lower(uri.substr(0, end));
     if (uri.empty() || !is_kubeflows(container["image"].as_string(), step.ancestor)) return;
     if (std::find(step.schemes.begin(), step.schemes.end(), scheme) != step.schemes.end()) return;
     std::string known;
     for (const std::string_view each : step.schemes)
         known.append(known.empty() ? "" : ", ").append(each) += "://";
-    warnings.push_back("spec.initializer." + std::string(step.member) +
-                       ".storageUri: the initializer knows " + known + " and not " + shortened(scheme) +
-                       "://");
+    warnings.push_back("spec.initializer." + std::string(step.member) + std::string(field) +
+                       ": the initializer knows " + known + " and not " +
+                       (end == uri.npos ? shortened(uri) : shortened(scheme) + "://"));
 }
 
 // Writes `spec.initializer` (URIs, environment and credentials) into the jobs with its label. Runs after the
@@ -131,13 +135,17 @@ public:
         for (const Step& step : steps) {
             const Json& initializer = review.job.spec["initializer"][step.member];
             const auto uri = initializer["storageUri"].as_string();
-            if (!uri.empty() && find_named(initializer["env"], uri_variable))
+            const Json* const variable = find_named(initializer["env"], uri_variable);
+            if (!uri.empty() && variable)
                 warnings.push_back("spec.initializer." + std::string(step.member) +
                                    ".env: " + std::string(uri_variable) + " has no effect beside storageUri");
+            const bool by_variable = uri.empty() && variable;
+            const auto place = by_variable ? (*variable)["value"].as_string() : uri;
+            const char* const field = by_variable ? ".env: STORAGE_URI" : ".storageUri";
             for (const Json& job : review.merged_spec["replicatedJobs"].items())
                 if (ancestor_of(job) == step.ancestor)
                     if (const Json* container = find_named(pod_spec_of(job)["containers"], step.ancestor))
-                        warn_of_scheme(step, *container, uri, warnings);
+                        warn_of_scheme(step, *container, field, place, warnings);
         }
     }
 

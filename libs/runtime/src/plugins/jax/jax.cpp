@@ -7,8 +7,13 @@ namespace {
 
 using api::Json;
 
-constexpr Policy jax_policy = {
-    .group = ml_policy_group, .member = "jax", .needs_host_names = true, .places_env = true};
+constexpr std::string_view address_variable = "JAX_COORDINATOR_ADDRESS";
+
+constexpr Policy jax_policy = {.group = ml_policy_group,
+                               .member = "jax",
+                               .needs_host_names = true,
+                               .places_env = true,
+                               .port_variable = address_variable};
 
 // Sets the number of processes, the rank and the coordinator's address of every JAX process
 // (jax.distributed.initialize: coordinator_address, num_processes, process_id). One process per node.
@@ -25,9 +30,8 @@ public:
         const std::int64_t port = info.rendezvous_port(*pods);
         upsert_env(*node, env_value("JAX_NUM_PROCESSES", std::to_string(pods->count)));
         upsert_env(*node, env_rank("JAX_PROCESS_ID"));
-        upsert_env(*node,
-                   env_value("JAX_COORDINATOR_ADDRESS", info.first_endpoint() + ":" + std::to_string(port)));
-        return info.upsert_port(*pods, api::node_container, Json::object({{"containerPort", port}}));
+        upsert_env(*node, env_value(address_variable, info.first_endpoint() + ":" + std::to_string(port)));
+        return info.declare_rendezvous_port(*pods);
     }
 };
 

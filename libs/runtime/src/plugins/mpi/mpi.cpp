@@ -76,7 +76,8 @@ const Implementation* implementation_of(const Json& mpi) {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("mpi")};
 constexpr api::RuleId key_mode_rule = api::RuleId("mpi_key_mode");
-constexpr api::RuleId admission_warnings[] = {api::RuleId("mpi_images"), key_mode_rule};
+constexpr api::RuleId launcher_fields_rule = api::RuleId("mpi_launcher_fields");
+constexpr api::RuleId admission_warnings[] = {api::RuleId("mpi_images"), launcher_fields_rule, key_mode_rule};
 
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1}};
 
@@ -279,7 +280,7 @@ public:
 
     std::span<const api::RuleId> warning_rules() const override { return admission_warnings; }
     void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
-        if (!launcher_is_node(policy_of(review.runtime))) return;
+        if (!launcher_is_node(policy_of(review.runtime))) return warn_of_launcher_fields(review, warnings);
         std::set<std::string_view> images;
         for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
             const auto name = job["name"].as_string();
@@ -322,6 +323,21 @@ private:
         const Json& pod_spec = pod_spec_of(job);
         const Json* const node = find_named(pod_spec["containers"], api::node_container);
         return node && !pod_spec["securityContext"]["fsGroup"].is_null() && may_be_root(pod_spec, *node);
+    }
+
+    // As in Kubeflow Trainer, they go to the job with the trainer's label: here one that runs no process.
+    static void warn_of_launcher_fields(const ValidationInputs& review, api::Warnings& warnings) {
+        const Json* const nodes = find_named(review.merged_spec["replicatedJobs"], node_job);
+        if (!nodes || review.plugins.trains(*nodes)) return;
+        std::string fields;
+        for (const char* field : {"env", "resourcesPerNode", "resourceClaimsPerNode"})
+            if (!review.job.spec["trainer"][field].empty())
+                fields.append(fields.empty() ? "" : ", ").append("spec.trainer.").append(field);
+        if (!fields.empty())
+            warnings.push_back({.text = "of the jobs \"launcher\" and \"node\", the launcher alone gets " +
+                                        fields +
+                                        ", and it runs no process of the program (runLauncherAsNode)",
+                                .rule = launcher_fields_rule});
     }
 
     // A single node connects to no other, so no job can be missing.

@@ -51,7 +51,7 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     if (policy.as_string() == "cpu") return cpu_count;
     if (!policy.is_null() && policy.as_string() != "auto")
         return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
-    // torchrun itself counts GPUs, and devices that are unknown. Of others than GPUs it would take CPUs for a
+    // torchrun itself counts most GPUs, and devices that are unknown. Of others it would take CPUs for a
     // number.
     if (!devices.known || (devices.count > 0 && devices.gpus)) return std::string("auto");
     if (devices.count > 0) return std::to_string(devices.count);
@@ -175,6 +175,8 @@ constexpr api::RuleId targets_rule("torch_env_targets");
 constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env"), targets_rule, torch_tune_rule,
                                            elastic_rule};
 
+constexpr api::RuleId admission_warnings[] = {api::RuleId("torch_gpu_processes")};
+
 constexpr NumberBound numbers[] = {{"numProcPerNode", 1},
                                    {"elasticPolicy.minNodes", 1},
                                    {"elasticPolicy.maxNodes", 1},
@@ -185,7 +187,8 @@ constexpr Policy torch_policy = {.group = ml_policy_group,
                                  .shape = &torch_shape,
                                  .numbers = numbers,
                                  .needs_host_names = true,
-                                 .counts_devices = true};
+                                 .counts_devices = true,
+                                 .port_variable = port_variable};
 
 class Torch final : public Plugin {
 public:
@@ -237,6 +240,24 @@ public:
         if (tunes) validate_torch_tune(review, errors);
     }
 
+    std::span<const api::RuleId> warning_rules() const override { return admission_warnings; }
+    // Of devices behind claims, which are not read here, nothing is said.
+    void add_warnings(const ValidationInputs& review, api::Warnings& warnings) const override {
+        const Json& trainer = review.job.spec["trainer"];
+        if (!trainer["numProcPerNode"].is_null() || policy_of(review.runtime)["numProcPerNode"] != "gpu")
+            return;
+        const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
+        if (!counted) return;
+        const DeviceCount found = devices_in(counted->resources, review.plugins.devices());
+        if (!found.known || !found.any() || found.gpus) return;
+        const std::int64_t processes = std::max<std::int64_t>(1, found.count);
+        warnings.push_back(
+            "the runtime has numProcPerNode: gpu, with which torchrun finds devices of CUDA and ROCm alone, "
+            "and "
+            "ends: set spec.trainer.numProcPerNode to " +
+            std::to_string(processes));
+    }
+
     void validate_runtime(const Json& runtime, const ActivePlugins&, FieldErrors& errors) const override {
         for (const Missing& target :
              missing_targets(targets_of(runtime), runtime["spec"]["template"]["spec"]))
@@ -278,10 +299,7 @@ public:
             const std::string master = alone ? std::string(loopback) : info.first_endpoint();
             add_variables(*node, agents, tune ? std::nullopt : std::optional(master));
             allow_shutdown(*node, inputs, info, *pods);
-            if (auto port = info.upsert_port(*pods, api::node_container,
-                                             Json::object({{"containerPort", agents.port}}));
-                !port)
-                return port;
+            if (auto declared = info.declare_rendezvous_port(*pods); !declared) return declared;
             const std::string endpoint = master + ":" + std::to_string(agents.port);
             if (tune) info.command = torch_tune_command(info, {count, *processes, info.devices}, endpoint);
         }

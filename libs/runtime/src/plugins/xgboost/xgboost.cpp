@@ -18,8 +18,11 @@ constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT"
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("xgboost_reserved_env")};
 
-constexpr Policy xgboost_policy = {
-    .group = ml_policy_group, .member = "xgboost", .needs_host_names = true, .counts_devices = true};
+constexpr Policy xgboost_policy = {.group = ml_policy_group,
+                                   .member = "xgboost",
+                                   .needs_host_names = true,
+                                   .counts_devices = true,
+                                   .port_variable = "DMLC_TRACKER_PORT"};
 
 // Returns the workers of a node: as many as the TrainJob says, else one per device, else one.
 std::int64_t workers_per_node(const Info& info) {
@@ -68,7 +71,7 @@ public:
         upsert_env(*node, env_value("DMLC_TRACKER_PORT", std::to_string(port)));
         upsert_env(*node, env_rank("DMLC_TASK_ID"));
         upsert_env(*node, env_value("DMLC_NUM_WORKER", std::to_string(nodes * per_node)));
-        return info.upsert_port(*pods, api::node_container, Json::object({{"containerPort", port}}));
+        return info.declare_rendezvous_port(*pods);
     }
 };
 
