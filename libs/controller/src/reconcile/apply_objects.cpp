@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "api/quantity.hpp"
+#include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "reconcile/objects_of_run.hpp"
 #include "runtime/applied_hash.hpp"
@@ -93,12 +94,6 @@ kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const View& view,
     co_return lifecycle::WaitingForDeletion{.objects = {described(name)}};
 }
 
-bool has_finished_jobs(const api::JobSet& job_set) {
-    const auto& jobs = job_set.replicated_jobs;
-    return !job_set.finished_jobs.empty() ||
-           std::any_of(jobs.begin(), jobs.end(), [](const api::JobStatus& job) { return job.succeeded > 0; });
-}
-
 // Returns the first field in which an existing claim is less than what is wanted; "" if it serves.
 std::string lacking_field(const Json& wanted, const Json& live) {
     for (const char* field : {"accessModes", "storageClassName", "volumeMode", "volumeName", "selector"})
@@ -113,7 +108,7 @@ std::string lacking_field(const Json& wanted, const Json& live) {
 
 // Returns why the Pods may not use a claim of the job, whether it is there or not; "" if they may.
 std::string claim_refusal(const Json& wanted, const Json* live, const lifecycle::Observed& observed) {
-    if (!live && observed.job_set && has_finished_jobs(*observed.job_set))
+    if (!live && observed.job_set && lifecycle::has_finished_jobs(*observed.job_set))
         return "it is gone, and with it what jobs have written that will not run again; restore it, or "
                "delete the JobSet so that all of them run again";
     if (!live || !api::parse_meta(*live).controller_uid.empty()) return "";

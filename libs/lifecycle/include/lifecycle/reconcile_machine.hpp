@@ -94,7 +94,7 @@ public:
     /// Returns whether the reconcile ends here, to try again. Else tell found_failure() without any.
     bool failed_pods_unread(const api::Error& why);
     void failure_policy_unread(ReadFailed why);
-    /// `lacks_node`: whether any of its Pods has none; false if that cannot be read.
+    /// `waits_since`: Outcome::waits_for_node_since; nullopt also if it cannot be read.
     void found_placement(std::optional<api::Time> waits_since, api::Time now);
     /// `answer`: the TrainJob as it was stored, where the conclusion asks for another decision.
     void stored(std::optional<api::TrainJob> answer);

@@ -81,6 +81,17 @@ std::string refusals(const Json& job, const Json& blueprint) {
     return lines;
 }
 
+// Returns the warnings about a job that is admitted.
+std::string warned(const std::vector<Change>& job, const std::vector<Change>& of_runtime) {
+    const Json object = changed(train_job(), job);
+    const Json blueprint = changed(mpi_runtime(), of_runtime);
+    const auto found = runtime::validate_train_job({.object = object, .runtime = &blueprint});
+    CHECK(found.errors.empty());
+    std::string text;
+    for (const api::Warning& warning : found.warnings) text += warning.text;
+    return text;
+}
+
 }  // namespace
 
 TEST_CASE("the host file has a line per host that computes", "[mpi]") {
@@ -279,15 +290,6 @@ TEST_CASE("the image of a TrainJob reaches every host of its program", "[mpi]") 
     CHECK(images(build({image}, {is_node})) == "mine:7 mine:7 ");
     CHECK(images(build({image}, {keeps})) == "mpi:1 mine:7 ");
 
-    const auto warned = [&](const std::vector<Change>& job, const std::vector<Change>& of_runtime) {
-        const Json object = changed(train_job(), job);
-        const Json blueprint = changed(mpi_runtime(), of_runtime);
-        const auto found = runtime::validate_train_job({.object = object, .runtime = &blueprint});
-        CHECK(found.errors.empty());
-        std::string text;
-        for (const api::Warning& warning : found.warnings) text += warning.text;
-        return text;
-    };
     const std::string differ =
         "jobs \"launcher\" and \"node\" have different images, and both run processes of the program";
     CHECK(warned({image}, {is_node}).empty());
@@ -302,15 +304,6 @@ TEST_CASE("the user of a launcher that is no host learns which fields do not rea
     const Change env = {"spec.trainer.env", "[{name: A, value: b}]"};
     const Change resources = {"spec.trainer.resourcesPerNode", "{limits: {nvidia.com/gpu: 4}}"};
     const Change is_node = {"spec.mlPolicy.mpi.runLauncherAsNode", "true"};
-    const auto warned = [](const std::vector<Change>& job, const std::vector<Change>& of_runtime) {
-        const Json object = changed(train_job(), job);
-        const Json blueprint = changed(mpi_runtime(), of_runtime);
-        const auto found = runtime::validate_train_job({.object = object, .runtime = &blueprint});
-        CHECK(found.errors.empty());
-        std::string text;
-        for (const api::Warning& warning : found.warnings) text += warning.text;
-        return text;
-    };
     const auto alone = [](const std::string& fields) {
         return "of the jobs \"launcher\" and \"node\", the launcher alone gets " + fields +
                ", and it runs no process of the program (runLauncherAsNode)";

@@ -253,8 +253,7 @@ public:
         const std::int64_t processes = std::max<std::int64_t>(1, found.count);
         warnings.push_back(
             "the runtime has numProcPerNode: gpu, with which torchrun finds devices of CUDA and ROCm alone, "
-            "and "
-            "ends: set spec.trainer.numProcPerNode to " +
+            "and ends: set spec.trainer.numProcPerNode to " +
             std::to_string(processes));
     }
 
