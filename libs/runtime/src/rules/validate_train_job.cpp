@@ -101,7 +101,9 @@ void warn(const ValidationContext& review, bool is_harmless, api::Warnings& foun
 }
 
 void add_warnings_of_plugins(const ValidationContext& review, api::Warnings& found) {
-    if (!has_input(review, RuleInput::merged_template) || !is_reviewed_as_new(review)) return;
+    // What is refused is not built.
+    if (review.is_denied || !has_input(review, RuleInput::merged_template) || !is_reviewed_as_new(review))
+        return;
     const ValidationInputs inputs = {.job = review.job,
                                      .runtime = review.runtime,
                                      .merged_spec = review.merged_spec,
