@@ -151,6 +151,7 @@ private:
     std::map<std::string, api::Time> finished_since_;  // by the JobSet's UID
     std::map<std::string, api::Time> has_jobs_since_;  // by the JobSet's UID
     std::map<std::string, api::Time> has_pods_since_;  // by the JobSet's UID
+    std::map<std::string, api::Time> running_since_;   // since when it is not suspended, by the JobSet's UID
     std::map<std::string, api::Time> all_started_;     // since when all its Pods run, by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;          // their UIDs
     std::set<std::string> failed_pods_;                // their names

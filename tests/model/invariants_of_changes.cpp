@@ -88,6 +88,7 @@ void Invariants::note_start(const Json& before, const Json& after) {
     };
     note(has_jobs_since_, has_jobs(was), has_jobs(is));
     note(has_pods_since_, has_pods(was), has_pods(is));
+    note(running_since_, !before.is_null() && !was.suspend, !is.suspend);
 }
 
 // A job is reported as stalled by what a live read shows, since caches may be old.
@@ -114,7 +115,8 @@ void Invariants::check_recreation(const Json& before, const api::TrainJob& job) 
         complain(name + " was deleted again and again");
 }
 
-// JobSet creates Jobs again that are deleted from a suspended JobSet.
+// JobSet creates Jobs again that are deleted. A suspended Job may be deleted while its JobSet is being
+// resumed: it has not been resumed itself.
 void Invariants::check_job(const api::ObjectKey& key, const Json& before, const Json& after) {
     const std::string name = "Job " + api::to_string(key);
     if (before.is_null() || !(after.is_null() || api::parse_meta(after).deletion))
@@ -127,7 +129,8 @@ void Invariants::check_job(const api::ObjectKey& key, const Json& before, const 
         return complain(name + " of another JobSet was deleted");
     if (!before["spec"]["suspend"].bool_or(false) || before["status"]["active"].int_or(0) > 0)
         complain(name + " was deleted while it ran");
-    if (!job_set->object["spec"]["suspend"].bool_or(false))
+    const auto running = running_since_.find(job_set->uid());
+    if (running != running_since_.end() && running->second < meant_.looked)
         complain(name + " of a running JobSet was deleted");
     if (is_finished(before)) complain("the finished " + name + " was deleted");
     if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
