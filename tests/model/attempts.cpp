@@ -292,7 +292,7 @@ std::vector<Scenario> under_obstacles() {
                        {completed},
                        restarts_and_completes},
                       "1,1"),
-        {"failed Pods cannot be listed for a minute",
+        {"failed Pods cannot be listed for minutes",
          {{1s, both(expect_no_pods(), policy(once_a_job))},
           {2s, make_job(with(pods_that("5", "failed-once")))},
           {5s, fail_reads("pods", "etcdserver: no leader")},

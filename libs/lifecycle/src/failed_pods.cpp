@@ -183,10 +183,12 @@ bool wants_failure_policy(const Decision& decision) {
     return finish && finish->judges != Judged::nothing;
 }
 
-bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state) {
-    constexpr int most_tries = 3;
-    return !is_rejection(unread) && obstacle_of(unread) != Obstacle::permission &&
-           unread.code != api::Errc::too_large && retry_state.failures < most_tries;
+bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state, api::Time now) {
+    if (is_rejection(unread) || obstacle_of(unread) == Obstacle::permission ||
+        unread.code == api::Errc::too_large)
+        return false;
+    const auto since = retry_state.errors_since;
+    return !since || now < *since + failed_pods_wait;
 }
 
 }  // namespace lifecycle

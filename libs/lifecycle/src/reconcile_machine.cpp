@@ -224,8 +224,8 @@ void ReconcileMachine::found_placement(std::optional<api::Time> waits_since, api
     note(judge_starved(observed_.job->attempt));
 }
 
-bool ReconcileMachine::failed_pods_unread(const api::Error& why) {
-    if (!waits_for_failed_pods(why, observed_.retry_state)) return false;
+bool ReconcileMachine::failed_pods_unread(const api::Error& why, api::Time now) {
+    if (!waits_for_failed_pods(why, observed_.retry_state, now)) return false;
     failure_policy_unread({"failed Pods of TrainJob " + to_string(observed_.job->meta.key()), why});
     return true;
 }

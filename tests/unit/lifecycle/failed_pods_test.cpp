@@ -278,13 +278,14 @@ TEST_CASE("failed Pods are looked at when a failed JobSet ends the job", "[faile
     CHECK(wants_failure_policy(Finish{.judges = Judged::hang}));
 }
 
-TEST_CASE("the end of a job waits for its failed Pods a few times, and for no permission", "[failed pods]") {
+TEST_CASE("the end of a job waits for its failed Pods for a minute, and for no permission", "[failed pods]") {
     const api::Error unavailable = {.code = api::Errc::unavailable, .message = "connection reset"};
-    CHECK(waits_for_failed_pods(unavailable, {}));
-    CHECK(waits_for_failed_pods(unavailable, {.failures = 2}));
-    CHECK_FALSE(waits_for_failed_pods(unavailable, {.failures = 3}));
-    CHECK_FALSE(waits_for_failed_pods(server_error(403, "pods is forbidden"), {}));
-    CHECK_FALSE(waits_for_failed_pods({.code = api::Errc::too_large}, {}));
+    CHECK(waits_for_failed_pods(unavailable, {}, start));
+    const RetryState fails = {.failures = 9, .errors_since = start};
+    CHECK(waits_for_failed_pods(unavailable, fails, start + 59s));
+    CHECK_FALSE(waits_for_failed_pods(unavailable, fails, start + 60s));
+    CHECK_FALSE(waits_for_failed_pods(server_error(403, "pods is forbidden"), {}, start));
+    CHECK_FALSE(waits_for_failed_pods({.code = api::Errc::too_large}, {}, start));
 }
 
 }  // namespace lifecycle

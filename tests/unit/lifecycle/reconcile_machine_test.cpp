@@ -132,22 +132,22 @@ TEST_CASE("the failed Pods of a JobSet are looked at before the end is stored", 
     CHECK(run.next() == "end");
 }
 
-TEST_CASE("failed Pods that cannot be read delay the end a few times", "[machine]") {
+TEST_CASE("failed Pods that cannot be read delay the end for a minute", "[machine]") {
     AReconcile first{failed_unseen()};
     first.next();
     first.act();
     CHECK(first.next() == "look at the failed Pods");
-    CHECK(first.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable)));
+    CHECK(first.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable), first.now));
     CHECK(first.next() == "report: ");
     CHECK(first.next() == "end");
     CHECK(first.machine.result().error->message == "busy");
 
     AReconcile last{failed_unseen()};
-    last.observed.retry_state.failures = 3;
+    last.observed.retry_state.errors_since = last.now - 60s;
     last.next();
     last.act();
     CHECK(last.next() == "look at the failed Pods");
-    CHECK_FALSE(last.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable)));
+    CHECK_FALSE(last.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable), last.now));
     last.machine.found_failure({}, {});
     CHECK(last.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
 }
@@ -278,10 +278,10 @@ TEST_CASE("a JobSet that is no attempt is not judged, whatever the policy is", "
     CHECK(run.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
 }
 
-TEST_CASE("a judgement waits for the Pods a few times, and is made without them then", "[machine]") {
+TEST_CASE("a judgement waits for the Pods for a minute, and is made without them then", "[machine]") {
     const api::Error busy = server_error(503, "busy", api::Errc::unavailable);
     AFailure first;
-    CHECK(first.machine.failed_pods_unread(busy));
+    CHECK(first.machine.failed_pods_unread(busy, first.now));
     CHECK(first.next() == "report: ");
     CHECK(first.next() == "end");
     CHECK(first.machine.result().error->message == "busy");
@@ -289,9 +289,9 @@ TEST_CASE("a judgement waits for the Pods a few times, and is made without them 
     CHECK(first.machine.result().measurements.restarted == api::Restarts());
 
     Observed tried = failed_attempt();
-    tried.retry_state.failures = 3;
+    tried.retry_state.errors_since = start + 10s;
     AFailure last{tried};
-    CHECK_FALSE(last.machine.failed_pods_unread(busy));
+    CHECK_FALSE(last.machine.failed_pods_unread(busy, start + 70s));
     last.machine.found_failure({}, policy_with(3));
     CHECK(text(last.status().conditions) == "Created=True/JobsCreationSucceeded Restarting=True/BackingOff");
 }

@@ -93,7 +93,7 @@ private:
         std::optional<lifecycle::FailedPod> first;
         if (look.pods) {
             auto found = co_await look_at_failed_pods(server_, *view_.observed.job_set);
-            if (!found && machine_->failed_pods_unread(found.error())) co_return;
+            if (!found && machine_->failed_pods_unread(found.error(), server_.time().now)) co_return;
             if (found) first = std::move(*found);
         }
         std::optional<api::FailurePolicy> policy;

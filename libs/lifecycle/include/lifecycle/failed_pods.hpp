@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,8 +64,11 @@ bool wants_failed_pods(const Decision& decision);
 /// Returns whether the failure policy that the job began with is to be read: the decision ends an attempt.
 bool wants_failure_policy(const Decision& decision);
 
-/// Returns whether the end waits for another try to read them. What they say is lost with them, but a job
-/// must not stay unfinished for it.
-bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state);
+/// How long an end waits for failed Pods while the API server fails. What they say decides whether a job
+/// restarts, and is lost with them. But a job must not stay unfinished for it.
+inline constexpr std::chrono::minutes failed_pods_wait{1};
+
+/// Returns whether the end waits for another try to read them.
+bool waits_for_failed_pods(const api::Error& unread, const RetryState& retry_state, api::Time now);
 
 }  // namespace lifecycle

@@ -92,7 +92,7 @@ public:
     /// nullopt if it was not asked for, or cannot be had any more. Then the job ends as decided.
     void found_failure(std::optional<FailedPod> first, const std::optional<api::FailurePolicy>& policy);
     /// Returns whether the reconcile ends here, to try again. Else tell found_failure() without any.
-    bool failed_pods_unread(const api::Error& why);
+    bool failed_pods_unread(const api::Error& why, api::Time now);
     void failure_policy_unread(ReadFailed why);
     /// `waits_since`: Outcome::waits_for_node_since; nullopt also if it cannot be read.
     void found_placement(std::optional<api::Time> waits_since, api::Time now);
