@@ -259,9 +259,17 @@ APART = {
     "github.com/antlr4-go/antlr/v4": "it parses expressions for cel-go",
 }
 
+# The same of a node and its containerd.
+OF_CONTAINERD = {
+    **{f"k8s.io/{name}": "containerd's release does not build with later ones"
+       for name in ("apimachinery", "client-go", "cri-api", "cri-streaming", "streaming")},
+    "github.com/Microsoft/go-winio": "it is compiled for Windows alone",
+}
+
 
 @pytest.mark.parametrize("modules, apart", [
     pytest.param((binaries.MODULE, programs.MODULE), {}, id="the control plane and a node"),
+    pytest.param((programs.MODULE, programs.RUNTIME_MODULE), OF_CONTAINERD, id="a node and containerd"),
     pytest.param((binaries.JOBSET_MODULE, binaries.KUEUE_MODULE, binaries.HELM_MODULE), APART, id="JobSet, Kueue and Helm")])
 def test_programs_that_share_much_require_the_same_versions(modules, apart):
     """Go compiles a package once for them if its module, and the modules of all that it imports, have the same versions. A replaced

@@ -30,7 +30,7 @@ def missing():
     lacking = [f"{name} is not on the PATH; scripts/setup installs it" for name in PROGRAMS
                if not shutil.which(name)]
     lacking += [f"{program} of the package {package} is not in {unpacked(package)}; scripts/setup gets it"
-                for package, program in (("containerd", "containerd"), ("containerd", "ctr"), ("runc", "runc"), ("containernetworking-plugins", "bridge"))
+                for package, program in (("runc", "runc"), ("containernetworking-plugins", "bridge"))
                 if not (unpacked(package) / program).exists()]
     lacking += [f"the kernel has no cgroup controller {name}" for name in cgroups.missing()]
     if lacking:

@@ -13,7 +13,7 @@ from controlplane.processes import Process
 from . import capabilities, containerd, images
 from .network import Network
 from .nodes import NAMES, Nodes
-from .programs import build_dns, build_node
+from .programs import build_dns, build_node, build_runtime
 
 SECONDS_TO_END = 60
 _RELAY = pathlib.Path(__file__).with_name("relay.py")
@@ -23,6 +23,7 @@ def prepare():
     """Makes what is made once: programs, images, and the store of images from which nodes start. Returns that."""
     capabilities.require()
     build_node()
+    build_runtime()
     build_dns()
     return containerd.prepared(images.archives())
 

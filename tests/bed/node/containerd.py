@@ -1,7 +1,7 @@
 """containerd on a node: its configuration, and a store of images from which each node starts.
 
 An import of the training image takes far longer than the start of a node. So it is done once, and a node begins with hard links to the
-store. What containerd changes in place, its two databases, is copied.
+store. What containerd changes in place, its databases, is copied.
 """
 
 import fcntl
@@ -17,51 +17,59 @@ import time
 from controlplane.binaries import cache_directory
 from controlplane.processes import Process
 
-from .programs import unpacked
+from .programs import build_runtime, unpacked
+from .registry import ADDRESS as REGISTRY
 
 PAUSE = "localhost/pause:1"
 NAMESPACE = "k8s.io"  # where the kubelet looks for images
-_DATABASES = ("meta.db", "metadata.db")
 _TIMEOUT = 60
 
 
 def program(name):
-    return unpacked("containerd") / name
+    return build_runtime() / name
 
 
 def environment():
     """Returns the environment of containerd, which looks for runc and its shim on the PATH."""
-    return {"PATH": ":".join([str(unpacked("containerd")), str(unpacked("runc")), "/usr/sbin:/usr/bin:/sbin:/bin"])}
+    return {"PATH": ":".join([str(build_runtime()), str(unpacked("runc")), "/usr/sbin:/usr/bin:/sbin:/bin"])}
 
 
 def write_config(path, root, state, socket, networks):
     """networks: the folder with the configuration of the network plugins."""
-    path.write_text(f"""version = 2
+    registries = path.parent / "registries"
+    (registries / REGISTRY).mkdir(parents=True, exist_ok=True)
+    (registries / REGISTRY / "hosts.toml").write_text(f'server = "http://{REGISTRY}"\n')
+    path.write_text(f"""version = 4
 root = "{root}"
 state = "{state}"
-[grpc]
+imports = []  # nothing of this machine's own
+[plugins."io.containerd.server.v1.grpc"]
   address = "{socket}"
+[plugins."io.containerd.server.v1.ttrpc"]
+  address = "{socket}.ttrpc"
 [plugins."io.containerd.internal.v1.opt"]
   path = "{state}/opt"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "{PAUSE}"
+[plugins."io.containerd.nri.v1.nri"]
+  disable = true
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "{PAUSE}"
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = "{registries}"
+[plugins."io.containerd.cri.v1.runtime"]
   disable_apparmor = true
   # Not every machine lets a process lower its score for the kernel's choice of whom to kill.
   restrict_oom_score_adj = true
   enable_unprivileged_ports = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "{unpacked("containernetworking-plugins")}"
+  cdi_spec_dirs = ["/run/cdi"]
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = ["{unpacked("containernetworking-plugins")}"]
     conf_dir = "{networks}"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-      SystemdCgroup = false
 """)
 
 
 def prepared(archives):
     """Returns a folder for containerd's `root` that has these images. Imports them if this was not done yet."""
-    key = hashlib.sha256("\n".join([str(program("containerd").stat().st_size), *(archive.name for archive in archives)]).encode()).hexdigest()[:16]
+    key = hashlib.sha256("\n".join([str(build_runtime()), *(archive.name for archive in archives)]).encode()).hexdigest()[:16]
     store = cache_directory() / "images" / f"store-{key}"
     store.parent.mkdir(parents=True, exist_ok=True)
     with open(store.parent / "lock", "w", encoding="utf-8") as lock:
@@ -89,7 +97,7 @@ def copy_of(source, target):
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 copy_of(entry.path, target / entry.name)
-            elif entry.name in _DATABASES:
+            elif entry.name.endswith(".db"):
                 shutil.copy2(entry.path, target / entry.name)
             else:
                 os.link(entry.path, target / entry.name, follow_symlinks=False)

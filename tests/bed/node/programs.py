@@ -1,6 +1,7 @@
-"""The programs of a node. kubelet, kube-proxy and a name server for Pods are built once per set of versions. containerd, runc and the
-network plugins are those of Debian's packages, which scripts/setup unpacks."""
+"""The programs of a node. kubelet, kube-proxy, containerd and a name server for Pods are built once per set of versions. runc and the network
+plugins are those of Debian's packages, which scripts/setup unpacks."""
 
+import functools
 import hashlib
 import pathlib
 
@@ -8,10 +9,13 @@ from controlplane.binaries import build_of, cache_directory
 
 MODULE = pathlib.Path(__file__).resolve().parent  # the folder of go.mod
 DNS_MODULE = MODULE / "dns"
+RUNTIME_MODULE = MODULE / "runtime"
 
 NODE = {"kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy", "kubelet": "k8s.io/kubernetes/cmd/kubelet"}
+_CONTAINERD = "github.com/containerd/containerd/v2/cmd"
+RUNTIME = {name: f"{_CONTAINERD}/{name}" for name in ("containerd", "ctr", "containerd-shim-runc-v2")}
 # package: a folder of it that a node uses
-UNPACKED = {"containerd": "usr/bin", "runc": "usr/sbin", "containernetworking-plugins": "usr/lib/cni"}
+UNPACKED = {"runc": "usr/sbin", "containernetworking-plugins": "usr/lib/cni"}
 
 
 def build_node():
@@ -24,6 +28,12 @@ def build_dns():
     source = DNS_MODULE / "main.go"
     name = f"coredns-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
     return build_of(DNS_MODULE, {name: "."}, {}, "CoreDNS", "about half a minute after the control plane") / name
+
+
+@functools.cache
+def build_runtime():
+    """Returns the directory with containerd, its shim and ctr. Builds them if they are missing."""
+    return build_of(RUNTIME_MODULE, RUNTIME, {}, "containerd", "about a minute after the programs of a node")
 
 
 def unpacked(package):

@@ -1,4 +1,4 @@
-"""A registry without images, on the loopback of both nodes: containerd asks there by plain HTTP."""
+"""A registry without images, on the loopback of both nodes: containerd.py tells containerd to ask there by plain HTTP."""
 
 import http.server
 import threading

@@ -71,8 +71,8 @@ def reaches(state_of):
 
 
 @pytest.mark.parametrize("name, cause", [
-    ("no-image", f"failed to resolve reference \"{ADDRESS}/team/train:1.0\": {ADDRESS}/team/train:1.0: not found"),
-    ("private", "401 Unauthorized"),
+    ("no-image", f"failed to resolve image: {ADDRESS}/team/train:1.0: not found"),
+    ("private", "authorization failed: no basic auth credentials"),
 ])
 def test_an_image_that_cannot_be_pulled_is_named_with_the_words_of_the_registry(reaches, attempt, plugin, name, cause):
     reaches(name, NO_IMAGE)
