@@ -106,6 +106,8 @@ def builds(tests, targets=None):
         yield "Coscheduling", lambda: run("scripts/cluster", "build", "--coscheduling")
     if "real-nodes" in targets:
         yield "real nodes", lambda: run("scripts/cluster", "build", "--real")
+    if "driver" in targets:
+        yield "the example driver", lambda: run("scripts/cluster", "build", "--driver")
 
 
 def build(preset, targets):

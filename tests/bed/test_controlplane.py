@@ -270,6 +270,7 @@ OF_CONTAINERD = {
 @pytest.mark.parametrize("modules, apart", [
     pytest.param((binaries.MODULE, programs.MODULE), {}, id="the control plane and a node"),
     pytest.param((programs.MODULE, programs.RUNTIME_MODULE), OF_CONTAINERD, id="a node and containerd"),
+    pytest.param((binaries.JOBSET_MODULE, programs.DRIVER_MODULE), {}, id="JobSet and the example driver"),
     pytest.param((binaries.JOBSET_MODULE, binaries.KUEUE_MODULE, binaries.HELM_MODULE), APART, id="JobSet, Kueue and Helm")])
 def test_programs_that_share_much_require_the_same_versions(modules, apart):
     """Go compiles a package once for them if its module, and the modules of all that it imports, have the same versions. A replaced

@@ -1,6 +1,7 @@
 """The images of the real nodes, as archives that containerd imports. They are made without a daemon, and kept until their inputs change.
 
-JobSet's has the program that the control plane has as a process, under the name that its released manifests have.
+JobSet's has the program that the control plane has as a process, under the name that its released manifests have; that of the example driver
+has the name of its chart.
 
 The training image has Debian's PyTorch and, where they are installed, Open MPI with an SSH server, and wheels of JAX and XGBoost. Its files
 are those of packages that scripts/setup has installed on this machine, and of the libraries that their programs load: nothing is downloaded
@@ -26,10 +27,12 @@ from controlplane import build
 from controlplane.binaries import JOBSET_MODULE, cache_directory, go
 
 from .containerd import PAUSE
+from .programs import DRIVER_MODULE, build_driver
 
 HERE = pathlib.Path(__file__).resolve().parent
 TRAINING = "localhost/training:1"
 JOBSET = "registry.k8s.io/jobset/jobset"  # as in its released manifests
+DRIVER = "registry.k8s.io/dra-example-driver/dra-example-driver"  # as in its chart
 FRAMEWORKS = "/opt/frameworks"  # PYTHONPATH of programs that use JAX or XGBoost, whose NumPy is newer than PyTorch's
 
 # Packages that are there as a whole. What their programs and libraries load comes with them.
@@ -69,6 +72,13 @@ def version_of_jobset():
     return os.environ.get("SIGNALBOX_JOBSET") or go("list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/jobset", module=JOBSET_MODULE).strip()
 
 
+def archive_of_driver():
+    """Returns the archive of the example driver's image. Makes it if it is missing."""
+    version = go("list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/dra-example-driver", module=DRIVER_MODULE).strip()
+    program = build_driver() / "dra-example-kubeletplugin"
+    return _kept("driver", f"{DRIVER}:{version}", [str(program)], functools.partial(_write_driver, program))
+
+
 def _kept(name, reference, inputs, write):
     code = ast.dump(ast.parse(pathlib.Path(__file__).read_text()))  # comments make no other image
     digest = hashlib.sha256("\n".join([reference, code, *inputs]).encode()).hexdigest()[:16]
@@ -105,6 +115,12 @@ def _write_jobset(program, reference, archive):
     layer = Layer()
     layer.add_file("manager", program, 0o755)
     write_archive(archive, reference, [layer], {"Entrypoint": ["/manager"], "User": "65532:65532"})
+
+
+def _write_driver(program, reference, archive):
+    layer = Layer()
+    layer.add_file(f"usr/bin/{program.name}", program, 0o755)
+    write_archive(archive, reference, [layer], {"Env": ["PATH=/usr/bin"]})
 
 
 def _inputs_of_training():

@@ -10,10 +10,13 @@ from controlplane.binaries import build_of, cache_directory
 MODULE = pathlib.Path(__file__).resolve().parent  # the folder of go.mod
 DNS_MODULE = MODULE / "dns"
 RUNTIME_MODULE = MODULE / "runtime"
+DRIVER_MODULE = MODULE / "driver"
 
 NODE = {"kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy", "kubelet": "k8s.io/kubernetes/cmd/kubelet"}
 _CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 RUNTIME = {name: f"{_CONTAINERD}/{name}" for name in ("containerd", "ctr", "containerd-shim-runc-v2")}
+DRIVER = {"dra-example-kubeletplugin": "sigs.k8s.io/dra-example-driver/cmd/dra-example-kubeletplugin"}
+DRIVER_ASSETS = {"chart": ("sigs.k8s.io/dra-example-driver", "deployments/helm/dra-example-driver")}
 # package: a folder of it that a node uses
 UNPACKED = {"runc": "usr/sbin", "containernetworking-plugins": "usr/lib/cni"}
 
@@ -34,6 +37,11 @@ def build_dns():
 def build_runtime():
     """Returns the directory with containerd, its shim and ctr. Builds them if they are missing."""
     return build_of(RUNTIME_MODULE, RUNTIME, {}, "containerd", "about a minute after the programs of a node")
+
+
+def build_driver():
+    """Returns the directory with the example driver for devices behind claims, and its chart. Builds it if it is missing."""
+    return build_of(DRIVER_MODULE, DRIVER, DRIVER_ASSETS, "the example driver", "a few seconds after JobSet")
 
 
 def unpacked(package):
