@@ -153,6 +153,7 @@ VERSIONS = [
     ("docs/tested.md", r"\| kubectl \| ([\d.]+)", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
     ("docs/tested.md", r"\| JobSet \| ([\d.]+)", "tests/bed/jobset/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
     ("docs/tested.md", r"containerd ([\d.]+\d) from its module", "tests/bed/node/runtime/go.mod", r"containerd/containerd/v2 v([\d.]+)"),
+    ("docs/tested.md", r"example driver for dynamic resource allocation ([\d.]+)", "tests/bed/node/driver/go.mod", r"dra-example-driver v([\d.]+)"),
     ("docs/tested.md", r"\| Kueue \| ([\d.]+)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),
     ("docs/tested.md", r"scheduler-plugins \| (\S+)", "tests/bed/coscheduling/go.mod", r"sigs\.k8s\.io/scheduler-plugins v(\S+)"),
     ("docs/gang-scheduling.md", r"scheduler-plugins (\S+) as a second", "tests/bed/coscheduling/go.mod", r"sigs\.k8s\.io/scheduler-plugins v(\S+)"),
