@@ -111,10 +111,11 @@ def test_a_full_disk_is_no_exit_code_of_the_program(reaches, plugin):
     assert "exit code" not in shown
 
 
-def test_a_program_that_fails_again_and_again_is_told_from_one_that_runs(admin, state_of, plugin):
+def test_a_program_that_fails_again_and_again_is_told_from_one_that_runs(admin, state_of, attempt):
     wait_for("its second attempt", lambda: state_of("loop").endswith("of 6, exit code 3"), SECONDS)
     assert state_of("loop").startswith("fails and is retried, ")
-    assert "there is no file train.csv" in plugin("logs", "loop", "--previous")
+    # The kubelet removes the output of an attempt once the next one has ended, before the status of the Pod names that.
+    wait_for("the output of the attempt before", lambda: "there is no file train.csv" in attempt("logs", "loop", "--previous")[1], SECONDS)
 
 
 def test_of_a_million_lines_those_are_printed_that_the_node_still_has(ended, plugin):
