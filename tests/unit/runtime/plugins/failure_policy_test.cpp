@@ -275,6 +275,37 @@ TEST_CASE("without claims that are left, the JobSet has no policy for them", "[f
     CHECK_FALSE(built(train_job(), with_claims(policies.c_str()))["spec"].contains("volumeClaimPolicies"));
 }
 
+TEST_CASE("templates of claims that JobSet would refuse are errors of the runtime, and not built",
+          "[failure]") {
+    const auto refusal = [](const char* policies) {
+        const Json runtime = with_claims(policies);
+        const auto unbuilt = build_job_set(train_job(), runtime);
+        REQUIRE_FALSE(unbuilt);
+        const auto errors =
+            runtime::validate_runtime(runtime, Json(), runtime::default_pipeline(), runtime::Gates::all())
+                .errors;
+        REQUIRE_FALSE(errors.empty());
+        const Json job = train_job();
+        const auto of_job = runtime::validate_train_job({.object = job, .runtime = &runtime}).errors;
+        REQUIRE_FALSE(of_job.empty());
+        CHECK(unbuilt.error().field == errors.front().field);
+        CHECK(unbuilt.error().message == errors.front().detail);
+        CHECK(of_job.front().field == "spec.runtimeRef");
+        CHECK(of_job.front().detail == errors.front().field + ": " + body(errors.front()));
+        return errors.front().field.substr(std::string_view(claims_path).size()) + " " +
+               errors.front().detail;
+    };
+    CHECK(refusal("[{templates: [{metadata: {name: Data}}]}]") ==
+          "[0].templates[0].metadata.name must be named like a DNS label");
+    CHECK(refusal("[{templates: [{metadata: {name: data}}]},"
+                  " {templates: [{metadata: {name: kept}}, {metadata: {name: data}}]}]") ==
+          "[1].templates[1].metadata.name must be there once");
+    CHECK(refusal("[{templates: [{metadata: {name: v}}]}]") ==
+          "[0].templates[0].metadata.name must not have the name of a volume of the Pods");
+    CHECK(refusal("[{templates: [{metadata: {name: unused}}]}]") ==
+          "[0].templates[0].metadata.name must be mounted by a container of the Pods");
+}
+
 TEST_CASE("the claims are looked at before they are made, and only under a policy", "[failure]") {
     const auto names = [](const Json& runtime) {
         const api::TrainJob job = api::parse_train_job(train_job());

@@ -13,14 +13,19 @@
 namespace runtime {
 namespace {
 
+using api::FieldErrorType;
 using api::Json;
 
-bool mounts(const Json& pod_spec, std::string_view volume) {
+using Names = std::set<std::string_view>;
+
+// Returns the names of the volumes that containers of a Pod mount.
+Names mounts_of(const Json& pod_spec) {
+    Names names;
     for (const char* list : {"containers", "initContainers"})
         for (const Json& container : pod_spec[list].items())
             for (const Json& mount : container["volumeMounts"].items())
-                if (mount["name"].as_string() == volume) return true;
-    return false;
+                names.insert(mount["name"].as_string());
+    return names;
 }
 
 void add_volume(Json& job_set_spec, std::string_view volume, const std::string& claim) {
@@ -28,7 +33,7 @@ void add_volume(Json& job_set_spec, std::string_view volume, const std::string& 
     if (!jobs) return;
     for (Json& job : jobs->items()) {
         Json& pod_spec = job["template"]["spec"]["template"]["spec"];
-        if (!mounts(std::as_const(pod_spec), volume)) continue;
+        if (!mounts_of(std::as_const(pod_spec)).contains(volume)) continue;
         Json& volumes = pod_spec["volumes"];
         if (!volumes.is_array()) volumes = Json::array();
         volumes.push_back(Json::object(
@@ -50,26 +55,34 @@ Json claim_of(const Json& claim_template, const std::string& name, const std::st
 
 }  // namespace
 
-api::Result<> check_claims(const Json& job_set_spec) {
-    std::set<std::string_view> names;
-    const auto invalid = [](std::string_view name, const char* rule) {
-        return api::invalid("spec.runtimeRef", "the claim template \"" + std::string(name) +
-                                                   "\" in spec.template.spec.volumeClaimPolicies of the "
-                                                   "runtime " +
-                                                   rule);
-    };
-    for (const Json& policy : job_set_spec["volumeClaimPolicies"].items())
-        for (const Json& each : policy["templates"].items()) {
-            const std::string_view name = each["metadata"]["name"].as_string();
-            if (!api::is_dns_label(name)) return invalid(name, "must be named like a DNS label");
-            if (!names.insert(name).second) return invalid(name, "must be there once");
-            for (const Json& job : job_set_spec["replicatedJobs"].items())
-                if (const Json& pod_spec = pod_spec_of(job); mounts(pod_spec, name))
-                    for (const Json& volume : pod_spec["volumes"].items())
-                        if (volume["name"].as_string() == name)
-                            return invalid(name, "must not have the name of a volume of its Pods");
+api::FieldErrors claim_template_errors(const Json& job_set_spec) {
+    Names mounted, volumes, names;
+    for (const Json& job : job_set_spec["replicatedJobs"].items()) {
+        const Json& pod_spec = pod_spec_of(job);
+        mounted.merge(mounts_of(pod_spec));
+        for (const Json& volume : pod_spec["volumes"].items()) volumes.insert(volume["name"].as_string());
+    }
+    api::FieldErrors errors;
+    const auto& policies = job_set_spec["volumeClaimPolicies"].items();
+    for (std::size_t i = 0; i < policies.size(); ++i) {
+        const auto& templates = policies[i]["templates"].items();
+        for (std::size_t j = 0; j < templates.size(); ++j) {
+            const std::string_view name = templates[j]["metadata"]["name"].as_string();
+            const auto refuse = [&](const char* rule, FieldErrorType type = FieldErrorType::invalid) {
+                errors.push_back({type,
+                                  "spec.template.spec.volumeClaimPolicies[" + std::to_string(i) +
+                                      "].templates[" + std::to_string(j) + "].metadata.name",
+                                  name,
+                                  rule,
+                                  {}});
+            };
+            if (!api::is_dns_label(name)) refuse("must be named like a DNS label");
+            if (!names.insert(name).second) refuse("must be there once", FieldErrorType::duplicate);
+            if (volumes.contains(name)) refuse("must not have the name of a volume of the Pods");
+            if (!mounted.contains(name)) refuse("must be mounted by a container of the Pods");
         }
-    return {};
+    }
+    return errors;
 }
 
 void add_claim_needs(const Json& job_set_spec, const api::ObjectKey& train_job, Needs& all) {

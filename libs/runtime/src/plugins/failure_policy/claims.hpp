@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "api/error.hpp"
+#include "api/field_error.hpp"
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "runtime/build.hpp"
@@ -14,9 +14,9 @@ namespace runtime {
 /// Adds the claims that take_claims() will return. `job_set_spec` may have any shape.
 void add_claim_needs(const api::Json& job_set_spec, const api::ObjectKey& train_job, Needs& all);
 
-/// Checks what JobSet checks of the templates of claims: names are labels of RFC 1123, each of them once, and
-/// no Pod that mounts a claim has a volume of that name.
-api::Result<> check_claims(const api::Json& job_set_spec);
+/// Checks what JobSet checks of the templates of claims: names are labels of RFC 1123, each of them once;
+/// containers mount them; and no volume of a Pod has such a name. `job_set_spec` may have any shape.
+api::FieldErrors claim_template_errors(const api::Json& job_set_spec);
 
 /// Takes the templates of claims that go with their JobSet out of its spec, and adds their volumes to the
 /// Pods that mount them, as JobSet does. Returns the claims, without namespace and owner.

@@ -4,6 +4,7 @@
 #include "api/json.hpp"
 #include "api/names.hpp"
 #include "build/failure_rules.hpp"
+#include "build/template_rules.hpp"
 #include "plugins/failure_policy/claims.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
@@ -12,6 +13,8 @@ namespace runtime {
 namespace {
 
 using api::Json;
+
+constexpr api::RuleId admission_rules[] = {api::RuleId("claim_templates")};
 
 bool is_in_force(const Json& runtime, const Json& train_job_spec) {
     return !failure_policy_of(runtime).is_null() || !train_job_spec["failurePolicy"].is_null();
@@ -95,10 +98,27 @@ std::string joined(const std::vector<std::string>& names) {
 class FailurePolicyPlugin final : public Plugin {
 public:
     std::string_view name() const override { return "failurepolicy"; }
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
 
     void add_needs(const NeedsContext& context, Needs& all) const override {
         if (is_in_force(context.runtime, context.job.spec))
             add_claim_needs(context.merged_spec, context.job.meta.key(), all);
+    }
+
+    void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
+        if (!review.is_new || !is_in_force(review.runtime, review.job.spec)) return;
+        for (const api::FieldError& error : claim_template_errors(review.merged_spec))
+            errors.push_back({api::FieldErrorType::invalid,
+                              "spec.runtimeRef",
+                              review.job.runtime_ref.name,
+                              error.field + ": " + body(error),
+                              {}});
+    }
+
+    void validate_runtime(const Json& runtime, const ActivePlugins& /*plugins*/,
+                          api::FieldErrors& errors) const override {
+        if (is_in_force(runtime, Json()))
+            errors.append(claim_template_errors(runtime["spec"]["template"]["spec"]));
     }
 
     api::Result<> enforce_pod_spec(const Inputs& inputs, Info& info) const override {
@@ -119,7 +139,10 @@ public:
                 !is_placed_by_kueue(std::as_const(pod_template)))
                 avoid(pod_template["spec"], inputs.excluded_nodes);
         }
-        if (const auto checked = check_claims(info.spec); !checked) return checked;
+        // Jobs that have finished are left out, with their mounts. The first attempt had them all.
+        if (inputs.finished_jobs.empty())
+            if (const auto errors = claim_template_errors(info.spec); !errors.empty())
+                return to_error(errors.front());
         info.claims = take_claims(info.spec, inputs.job.meta.name);
         return {};
     }
