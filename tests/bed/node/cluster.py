@@ -28,6 +28,18 @@ def prepare():
     return containerd.prepared(images.archives())
 
 
+def _kill_one(is_wanted):
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_text(errors="replace").split("\0")[:-1]
+        except OSError:  # it has ended
+            continue
+        if words and is_wanted(words):
+            os.kill(int(path.parent.name), signal.SIGKILL)
+            return
+    raise RuntimeError("no such process runs")
+
+
 class RealCluster(ControlPlane):
     """As ControlPlane, whose servers then listen in the network namespace of node 1 instead of on this machine's loopback. From start() to
     stop(), the calling thread is in that namespace, with the processes and threads that it starts."""
@@ -44,13 +56,21 @@ class RealCluster(ControlPlane):
 
     def stop(self):
         # First, and with more patience than others get: a keeper that is killed leaves the data of its node.
-        keepers = [process for process in self._processes if process.name in NAMES]
+        self._end_nodes(*NAMES)
+        super().stop()
+        self._network.stop()
+
+    def lose(self, name):
+        """Ends a node as if its machine lost its power, and removes its Node, as the controller of a cloud does. For good."""
+        self._end_nodes(name)
+        self.kubectl("delete", "node", name)
+
+    def _end_nodes(self, *names):
+        keepers = [process for process in self._processes if process.name in names]
         for keeper in keepers:
             keeper.ask_to_end()
         for keeper in keepers:
             keeper.wait(SECONDS_TO_END)
-        super().stop()
-        self._network.stop()
 
     def pids(self):
         return [*super().pids(), *(holder.pid for holder in self._network.holders)]
@@ -61,16 +81,12 @@ class RealCluster(ControlPlane):
 
     def kill_kubelet(self, name):
         """Kills the kubelet of a node, which starts it again. Its programs go on."""
-        ours = str(self.directory / f"{name}.kubeconfig").encode()
-        for arguments in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = arguments.read_bytes().split(b"\0")
-            except OSError:  # it has ended
-                continue
-            if words[0].endswith(b"/kubelet") and ours in words:
-                os.kill(int(arguments.parent.name), signal.SIGKILL)
-                return
-        raise RuntimeError(f"{name} has no kubelet")
+        ours = str(self.directory / f"{name}.kubeconfig")
+        _kill_one(lambda words: words[0].endswith("/kubelet") and ours in words)
+
+    def kill_program(self, command):
+        """Kills one process of the nodes that runs that command."""
+        _kill_one(lambda words: words == command)
 
     def load(self, archive):
         """Imports the images of an archive on both nodes."""

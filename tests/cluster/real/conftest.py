@@ -1,5 +1,6 @@
 """Two real nodes, and Signalbox as Pods in images that scripts/images has built: installed by the commands of README.md."""
 
+import copy
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ from node.cluster import RealCluster
 from node.installed import DEPLOYMENTS
 from node.jobset import write_manifests
 from node.registry import Registry
-from node.training import adapt_runtimes
+from node.training import adapt_runtimes, pod_specs
 from paths import ROOT
 from progress_deployment import GUIDE
 from rest import true_conditions, wait_for
@@ -117,3 +118,19 @@ def ended(admin):
             return next((kind for kind in ("Complete", "Failed") if kind in conditions), None)
         return wait_for(f"the end of {name}", end, SECONDS)
     return wait
+
+
+@pytest.fixture
+def retrying(runtimes, admin, request):
+    """Makes a runtime with a failure policy. Its Pods fail at once."""
+    def make(name, policy):
+        runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "plain"))
+        runtime["metadata"] = {"name": name}
+        for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
+            job["template"]["spec"].pop("podFailurePolicy")
+        for pod in pod_specs(runtime):
+            pod["terminationGracePeriodSeconds"] = 5
+        runtime["spec"]["runPolicy"] = {"failurePolicy": policy}
+        admin.create(runtime)
+        request.addfinalizer(lambda: admin.delete("clustertrainingruntimes", name))  # guides show all of them
+    return make

@@ -1,30 +1,14 @@
 """Attempts whose programs really fail: what the status says of them."""
 
-import copy
+from node.training import train_job
+from rest import true_conditions, wait_for
 
-import pytest
-
-from node.training import pod_specs, train_job
-from rest import true_conditions
+SECONDS = 120
 
 # The second rank takes more memory than it may. The first one waits for it, and ends when it is told to.
 UNEVEN = ["sh", "-c", "if [ $JOB_COMPLETION_INDEX = 1 ]; then exec python3 /workspace/hog.py; fi; trap 'exit 0' TERM; sleep 600 & wait"]
+LASTING = ["sleep", "31536001"]  # an end that no other program has
 
-
-@pytest.fixture
-def retrying(runtimes, admin, request):
-    """Makes a runtime with a failure policy. Its Pods fail at once."""
-    def make(name, policy):
-        runtime = copy.deepcopy(admin.get("clustertrainingruntimes", "plain"))
-        runtime["metadata"] = {"name": name}
-        for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
-            job["template"]["spec"].pop("podFailurePolicy")
-        for pod in pod_specs(runtime):
-            pod["terminationGracePeriodSeconds"] = 5
-        runtime["spec"]["runPolicy"] = {"failurePolicy": policy}
-        admin.create(runtime)
-        request.addfinalizer(lambda: admin.delete("clustertrainingruntimes", name))  # guides show all of them
-    return make
 
 
 def test_an_exit_code_that_a_rule_names_ends_the_job_with_its_first_attempt(retrying, admin, ended, plugin):
@@ -53,3 +37,17 @@ def test_a_rank_that_lacks_memory_is_named_for_each_attempt_until_the_last_one(r
     assert end["reason"] == "ReachedMaxRestarts" and last["pod"] in end["message"]
     shown = plugin("explain", "uneven")
     assert first["pod"] in shown and last["pod"] in shown, shown
+
+
+def test_a_rank_that_its_node_kills_is_named_with_the_signal_and_tried_again(retrying, cluster, admin, plugin):
+    retrying("unlucky", {"maxRestarts": 1, "backoff": {"initialSeconds": 1}})
+    admin.create(train_job("shot", "unlucky", LASTING, 2))
+    plugin("wait", "shot", "--for=running", f"--timeout={SECONDS}s", "--interval=200ms")
+    cluster.kill_program(LASTING)
+    wait_for("another attempt", lambda: admin.get("trainjobs", "shot")["status"].get("restarts"), SECONDS)
+    plugin("wait", "shot", "--for=running", f"--timeout={SECONDS}s", "--interval=200ms")
+    [only] = admin.get("trainjobs", "shot")["status"]["failures"]
+    assert [only[name] for name in ("exitCode", "signal", "decision", "failedPods")] == [137, 9, "Restart", 1], only
+    assert only["node"] in ("node-1", "node-2") and only["pod"].startswith("shot-node-0-")
+    assert only["pod"] in plugin("explain", "shot")
+    admin.delete("trainjobs", "shot")
