@@ -56,7 +56,8 @@ class Kueue(Neighbour):
             "webhook": {"port": self.webhook_port, "host": "127.0.0.1", "certDir": str(self.directory)},
             "leaderElection": {"leaderElect": False},
             "clientConnection": {"qps": 500, "burst": 500},
-            "waitForPodsReady": {"timeout": "30m"},  # the default since Kueue 0.19; off before
+            # The default since Kueue 0.19, off before; less patience with Pods that were ready, and another try soon.
+            "waitForPodsReady": {"timeout": "30m", "recoveryTimeout": "12s", "requeuingStrategy": {"backoffBaseSeconds": 1}},
             # As its release sets it for other kinds. By default it reconciles one TrainJob at a time.
             "controller": {"groupKindConcurrency": {kind: 5 for kind in (
                 "TrainJob.trainer.kubeflow.org", "JobSet.jobset.x-k8s.io", "Job.batch", "Pod", "Workload.kueue.x-k8s.io")}},

@@ -266,6 +266,24 @@ def a_job_that_is_preempted_between_two_attempts_waits_and_resumes_into_the_next
         team.until_ends("unlucky")
 
 
+def a_job_whose_back_off_outlasts_the_recovery_timeout_is_evicted_and_goes_on(queue):
+    with queue(flavor("one")) as team:
+        plain(team, **policy(1, backoff={"initialSeconds": 25}))
+        team.submit("unlucky", seconds="never")
+        (pod,) = team.until_runs("unlucky")
+        team.until_workload("unlucky", "PodsReady")
+        fail_pod(team.rest, pod, 1)
+        until_backing_off(team.rest, "unlucky")
+        team.until_workload("unlucky", "Evicted")
+        assert true_conditions(team.workload("unlucky"))["Evicted"]["reason"] == "PodsReadyTimeout"
+        team.until_workload("unlucky", "Admitted")
+        team.until_runs("unlucky")
+        assert counters(team.rest, "unlucky") == (1, 1)
+        attempt(team.rest, "unlucky", 1)
+        team.finish("unlucky")
+        team.until_ends("unlucky")
+
+
 def a_command_that_kueues_library_changes_reserves_quota_and_never_runs(queue):
     with queue(flavor("one", **{"cpu": "2", "nvidia.com/gpu": "4"})) as team:
         plain(team)
@@ -286,6 +304,7 @@ STORIES = {story.__name__: story for story in (
     requests_that_are_edited_in_a_runtime_are_counted_while_its_jobs_keep_the_former_ones,
     a_deleted_runtime_leaves_the_quota_of_its_job_reserved_until_the_job_is_deleted,
     a_job_that_is_preempted_between_two_attempts_waits_and_resumes_into_the_next_one,
+    a_job_whose_back_off_outlasts_the_recovery_timeout_is_evicted_and_goes_on,
     a_command_that_kueues_library_changes_reserves_quota_and_never_runs)}
 
 
