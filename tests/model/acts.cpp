@@ -107,7 +107,11 @@ Tweak volume_claims(const char* when_deleted) {
         Json policy = parsed(
             R"({"templates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"]}}]})");
         policy["retentionPolicy"]["whenDeleted"] = when_deleted;
-        runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = Json::array({policy});
+        Json& spec = runtime["spec"]["template"]["spec"];
+        spec["volumeClaimPolicies"] = Json::array({policy});
+        Json& pod = spec["replicatedJobs"].items().back()["template"]["spec"]["template"]["spec"];
+        pod["containers"].items().front()["volumeMounts"] =
+            Json::array({Json::object({{"name", "data"}, {"mountPath", "/data"}})});
     };
 }
 Tweak initializer() {
