@@ -4,13 +4,16 @@
 import contextlib
 import functools
 import json
+import subprocess
 
 import pytest
 
-from controlplane import ControlPlane
+from controlplane import ControlPlane, binaries
 from emptied import emptied
+from node.release import jobset_manifests
 from overlays import with_progress
-from schema_server import ROOT, build, by_name, installed, namespaces, plane, rest  # noqa: F401
+from releases import DIGESTS, VERSION, make_release
+from schema_server import ROOT, build, by_name, installed, load_all, namespaces, plane, rest  # noqa: F401
 
 # As on Google's clusters: Pods of this priority class need a quota that names it.
 LIMITED = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [{
@@ -68,3 +71,54 @@ def and_progress(plane, tmp_path_factory):
     def folder(name):
         return with_progress(ROOT / "manifests" / "overlays" / name, directory)
     return lambda name: by_name(build(plane, folder(name)))
+
+
+@pytest.fixture(scope="session")
+def layouts(tmp_path_factory):
+    """What scripts/images leaves of its images for scripts/release: their indexes, and bills of materials."""
+    directory = tmp_path_factory.mktemp("images")
+    for program, digest in DIGESTS.items():
+        (directory / f"signalbox-{program}").mkdir()
+        (directory / f"signalbox-{program}" / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [
+            {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 500,
+             "annotations": {"org.opencontainers.image.ref.name": VERSION}}]}))
+        (directory / f"{program}.spdx.json").write_text(json.dumps({"name": program}))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def jobset(tmp_path_factory):
+    """What JobSet's release has as manifests.yaml."""
+    return jobset_manifests(tmp_path_factory.mktemp("jobset"), binaries.build() / "kubectl")
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory, layouts, jobset):
+    return make_release(tmp_path_factory.mktemp("release"), layouts, "--jobset", jobset)
+
+
+@pytest.fixture(scope="session")
+def chart(release):
+    return release / f"signalbox-{VERSION}.tgz"
+
+
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory):
+    """Runs helm without the user's settings."""
+    program, home = binaries.build_helm(), tmp_path_factory.mktemp("helm")
+
+    def run(*arguments):
+        return subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
+                              env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
+    return run
+
+
+@pytest.fixture(scope="session")
+def template(helm, chart):
+    """Returns the chart's objects for these options."""
+    @functools.cache
+    def rendered(options):
+        run = helm("template", "signalbox", chart, *options)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+    return lambda *options: by_name(load_all(rendered(options)))

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from jobs import train_job
-from schema_server import ROOT, by_name
+from releases import OVERLAYS
 from rest import ApiError, wait_for
-from test_release import OVERLAYS, chart, helm, layouts, release, template  # noqa: F401
+from schema_server import ROOT, by_name
 
 NAMESPACE = "kubeflow-system"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
@@ -77,7 +77,7 @@ def no_ipv4(objects):
             yield f"NetworkPolicy {name} has addresses"
 
 
-def test_every_overlay_and_the_chart_suit_every_platform(rest, installed, ranges, overlay, template, and_progress):  # noqa: F811
+def test_every_overlay_and_the_chart_suit_every_platform(rest, installed, ranges, overlay, template, and_progress):
     with_users, without = {}, {}
     for name in OVERLAYS:
         where = without if name == "openshift" else with_users
@@ -111,6 +111,6 @@ def test_the_runtime_of_the_guide_keeps_the_pods_of_a_job_out_of_meshes(tmp_path
     run = subprocess.run([pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob", "render", "-f", tmp_path / "all.yaml"],
                          capture_output=True, text=True, check=True)
     job_set, = [each for each in yaml.safe_load_all(run.stdout) if each and each["kind"] == "JobSet"]
-    template = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]  # noqa: F811
+    template = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]
     for part, wanted in MESH.items():
         assert wanted.items() <= template[part].items()

@@ -1,7 +1,5 @@
 """The output of scripts/release: one file for each overlay, and a Helm chart with the same objects."""
 
-import functools
-import hashlib
 import json
 import re
 import shutil
@@ -12,72 +10,10 @@ import pytest
 
 from artifacts import SOURCES
 from deployment import write_overlay
+from releases import CONTACT, OVERLAYS, PROGRAMS, VERSION, image_of, make_release
 from schema_server import ROOT, build, by_name, load_all
-from controlplane import binaries
 
-VERSION = "1.2.3-rc.1"
-OVERLAYS = sorted(path.name for path in (ROOT / "manifests" / "overlays").iterdir()
-                  if path.name not in ("local-processes", "namespaced"))
 KEPT = {"CustomResourceDefinition", "Namespace"}
-PROGRAMS = ("webhook", "reconciler")
-CONTACT = "security@git.example"
-# Those of the images that the fixture `layouts` stands for.
-DIGESTS = {program: f"sha256:{hashlib.sha256(program.encode()).hexdigest()}" for program in PROGRAMS}
-
-
-def image_of(program, prefix=""):
-    return f"{prefix}signalbox-{program}:{VERSION}@{DIGESTS[program]}"
-
-
-def make_release(directory, layouts, *options, checkout=ROOT):
-    subprocess.run([checkout / "scripts" / "release", VERSION, directory, "--security-contact", CONTACT, "--layouts", layouts, *options],
-                   check=True, capture_output=True)
-    return directory
-
-
-@pytest.fixture(scope="session")
-def layouts(tmp_path_factory):
-    """What scripts/images leaves of its images for scripts/release: their indexes, and bills of materials."""
-    directory = tmp_path_factory.mktemp("images")
-    for program, digest in DIGESTS.items():
-        (directory / f"signalbox-{program}").mkdir()
-        (directory / f"signalbox-{program}" / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [
-            {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 500,
-             "annotations": {"org.opencontainers.image.ref.name": VERSION}}]}))
-        (directory / f"{program}.spdx.json").write_text(json.dumps({"name": program}))
-    return directory
-
-
-@pytest.fixture(scope="session")
-def release(tmp_path_factory, layouts):
-    return make_release(tmp_path_factory.mktemp("release"), layouts)
-
-
-@pytest.fixture(scope="session")
-def chart(release):
-    return release / f"signalbox-{VERSION}.tgz"
-
-
-@pytest.fixture(scope="session")
-def helm(tmp_path_factory):
-    """Runs helm without the user's settings."""
-    program, home = binaries.build_helm(), tmp_path_factory.mktemp("helm")
-
-    def run(*arguments):
-        return subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
-                              env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
-    return run
-
-
-@pytest.fixture(scope="session")
-def template(helm, chart):
-    """Returns the chart's objects for these options."""
-    @functools.cache
-    def rendered(options):
-        run = helm("template", "signalbox", chart, *options)
-        assert run.returncode == 0, run.stderr
-        return run.stdout
-    return lambda *options: by_name(load_all(rendered(options)))
 
 
 def of_overlay(plane, name):
@@ -194,8 +130,8 @@ def clone(tmp_path):
     return tmp_path / "clone"
 
 
-def test_a_release_from_a_clean_clone_has_the_same_bytes(release, layouts, clone, tmp_path):
-    again = make_release(tmp_path / "again", layouts, checkout=clone)
+def test_a_release_from_a_clean_clone_has_the_same_bytes(release, layouts, jobset, clone, tmp_path):
+    again = make_release(tmp_path / "again", layouts, "--jobset", jobset, checkout=clone)
     files = {path.name: path.read_bytes() for path in release.iterdir()}
     assert files == {path.name: path.read_bytes() for path in again.iterdir()}
     assert {"install.yaml", "runtimes.yaml", "runtimes-restricted.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
@@ -296,13 +232,56 @@ def test_an_invalid_version_is_rejected(version, tmp_path):
     assert "semantic version" in refused(tmp_path / "out", "--security-contact", CONTACT, version=version)
 
 
+def test_the_chart_installs_job_set_as_its_release_does_and_keeps_its_kind_and_namespace(template, jobset):
+    plain, with_it = template(), template("--set", "jobset.install=true")
+    added = {each: with_it[each] for each in with_it.keys() - plain.keys()}
+    assert without_policy(added) == by_name(load_all(jobset.read_text()))
+    assert all(with_it[each] == plain[each] for each in plain)
+
+
+def test_the_chart_without_job_set_says_how_it_gets_it(helm, of_ones_own):
+    run = helm("template", "signalbox", of_ones_own / f"signalbox-{VERSION}.tgz", "--set", "jobset.install=true")
+    assert run.returncode != 0 and "scripts/release has made this chart without --jobset" in run.stderr
+
+
+def test_other_manifests_than_those_of_the_pinned_job_set_are_refused(jobset, layouts, tmp_path):
+    other = tmp_path / "manifests.yaml"
+    other.write_text(jobset.read_text().replace("/jobset:v0.", "/jobset:v9."))
+    assert "is not manifests.yaml of JobSet v0." in refused(tmp_path / "out", "--security-contact", CONTACT, "--layouts", layouts, "--jobset", other)
+
+
+@pytest.mark.parametrize("value, file", [("shipped", "runtimes.yaml"), ("restricted", "runtimes-restricted.yaml")])
+def test_the_chart_creates_the_runtimes_after_everything_else(template, release, value, file):
+    plain, with_them = template(), template("--set", f"runtimes={value}")
+    added = {each: with_them[each] for each in with_them.keys() - plain.keys()}
+    for made in added.values():
+        assert made["metadata"].pop("annotations") == {"helm.sh/hook": "post-install,post-upgrade"}
+    assert added == by_name(load_all((release / file).read_text()))
+
+
+def test_labels_registry_and_pull_secrets_are_those_of_all_programs(template):
+    plain = template("--set", "progress.enabled=true")
+    changed = template("--set", "progress.enabled=true,imageRegistry=registry.example/team/,commonLabels.team=ml,imagePullSecrets[0].name=pull")
+    for each, obj in changed.items():
+        own = plain[each]["metadata"].get("labels", {})
+        assert obj["metadata"].get("labels", {}) == (own if each[0] == "CustomResourceDefinition" else {"team": "ml", **own})
+        if each[0] == "Deployment":
+            pod, was = obj["spec"]["template"], plain[each]["spec"]["template"]
+            assert pod["metadata"]["labels"] == {"team": "ml", **was["metadata"]["labels"]}
+            assert obj["spec"]["selector"] == plain[each]["spec"]["selector"]
+            assert pod["spec"]["imagePullSecrets"] == [{"name": "pull"}]
+            assert pod["spec"]["containers"][0]["image"] == "registry.example/team/" + was["spec"]["containers"][0]["image"]
+
+
 @pytest.mark.parametrize("program", ["webhook", "reconciler", "progress"])
 def test_values_change_the_program_that_they_name_and_nothing_else(template, program):
     plain, changed = template("--set", "progress.enabled=true"), template(
         "--set", "progress.enabled=true",
         "--set", f"{program}.image=own:1", "--set", f"{program}.replicas=0", "--set", f"{program}.args={{--log-level=debug}}",
-        "--set", f"{program}.resources.limits.memory=1Gi", "--set", f"{program}.pod.nodeSelector.disk=ssd",
-        "--set", f"{program}.pod.securityContext.runAsUser=1000")
+        "--set", f"{program}.resources.limits.memory=1Gi", "--set", f"{program}.nodeSelector.disk=ssd",
+        "--set", f"{program}.tolerations[0].operator=Exists", "--set", f"{program}.affinity.podAffinity=null",
+        "--set", f"{program}.env[0].name=A", "--set", f"{program}.podLabels.b=c", "--set", f"{program}.podAnnotations.d=e",
+        "--set", f"{program}.pod.priorityClassName=high", "--set", f"{program}.pod.securityContext.runAsUser=1000")
     name = ("Deployment", f"signalbox-{program}")
     assert {each for each in plain if plain[each] != changed[each]} == {name}
     spec, before = changed[name]["spec"], plain[name]["spec"]
@@ -310,7 +289,11 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     assert (container["image"], spec["replicas"]) == ("own:1", 0)
     assert container["args"] == [*was["args"], "--log-level=debug"]
     assert container["resources"] == {"limits": {"memory": "1Gi"}}
-    assert spec["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
+    assert container["env"] == [*was.get("env", []), {"name": "A"}]
+    assert spec["template"]["spec"]["nodeSelector"] == {"disk": "ssd"} and spec["template"]["spec"]["tolerations"] == [{"operator": "Exists"}]
+    assert spec["template"]["spec"]["priorityClassName"] == "high"
+    for member, added in (("labels", {"b": "c"}), ("annotations", {"d": "e"})):
+        assert spec["template"]["metadata"][member] == {**before["template"]["metadata"].get(member, {}), **added}
     # Values are merged: members that they do not name stay.
     assert spec["template"]["spec"]["securityContext"] == {"runAsNonRoot": True, "runAsUser": 1000,
                                                            "seccompProfile": {"type": "RuntimeDefault"}}
@@ -322,6 +305,11 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     ("reconciler.args={log-level=debug}", "does not match pattern"),
     ("webhook.replicas=-1", "minimum"),
     ("webhook.pod.containers={}", "'not' failed"),
+    ("runtimes=all", "must be one of"),
+    ("jobset.install=yes", "got string, want boolean"),
+    ("imageRegistry=registry.example/team", "does not match pattern"),
+    ("imagePullSecrets={pull}", "got string, want object"),
+    ("commonLabels.a=1", "got number, want string"),
     ("progress.enabled=maybe", "got string, want boolean"),
     ("accountPolicy=no", "got string, want boolean"),
     ("namespaces=team-a", "got string, want array"),

@@ -10,7 +10,6 @@ import yaml
 
 from schema_server import ROOT, Rest, build, follow, is_served, wait_for
 from test_crd_upgrades import KINDS, ours, the_originals
-from test_release import VERSION, chart, helm, layouts, release  # noqa: F401
 
 GUIDE = (ROOT / "docs" / "migration.md").read_text().split("## Moving over\n")[1].split("\n## ")[0]
 MANAGER, CONFIG, CERTIFICATE, PUBLIC = ("kubeflow-trainer-controller-manager", "kubeflow-trainer-config", "kubeflow-trainer-webhook-cert",
@@ -165,7 +164,7 @@ WAYS = [("client-side", "kubeflow-system", "kubectl"), ("server-side", "kubeflow
 
 
 @pytest.mark.parametrize("way, namespace, ours_by", WAYS, ids=["-".join(each) for each in WAYS])
-def test_the_guide_takes_over_from_the_original(empty_plane, helm, chart, tmp_path, way, namespace, ours_by):  # noqa: F811
+def test_the_guide_takes_over_from_the_original(empty_plane, helm, chart, tmp_path, way, namespace, ours_by):
     site = Site(empty_plane, namespace, tmp_path, helm)
     site.install(way)
     site.use()

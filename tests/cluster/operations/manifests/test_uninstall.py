@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from schema_server import ROOT, follow, is_served
+from releases import VERSION
 from rest import ApiError, Rest, wait_for
-from test_release import VERSION, chart, helm, layouts, release  # noqa: F401
+from schema_server import ROOT, follow, is_served
 
 OVERLAY = ROOT / "manifests" / "overlays" / "self-signed"
 FOUNDATION = "app.kubernetes.io/component=foundation"
@@ -44,7 +44,7 @@ def kinds_of_ours(plane):
     return {each["kind"] for each in found["items"]}
 
 
-def test_helm_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, helm, chart, release):  # noqa: F811
+def test_helm_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, helm, chart, release):
     def run(*arguments):
         done = helm(*arguments, "--kubeconfig", str(empty_plane.kubeconfig))
         assert done.returncode == 0, done.stderr
@@ -70,7 +70,23 @@ def test_helm_installs_upgrades_and_leaves_users_objects_alone(empty_plane, clie
     assert "Deployment" in kinds_of_ours(empty_plane) and user_objects(client) == before
 
 
-def test_kubectl_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, release):  # noqa: F811
+def test_helm_creates_the_runtimes_that_are_not_there_and_adds_job_set(empty_plane, client, helm, chart):
+    def run(*arguments):
+        done = helm(*arguments, "--kubeconfig", str(empty_plane.kubeconfig))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    run("install", "signalbox", str(chart), "--set", "jobset.install=true")
+    wait_for("our kinds", lambda: is_served(client, "clustertrainingruntimes"))
+    assert client.request("GET", "/apis/apps/v1/namespaces/jobset-system/deployments/jobset-controller-manager")
+    make_user_objects(empty_plane, client)
+    client.delete("clustertrainingruntimes", "plain")
+    would = run("upgrade", "signalbox", str(chart), "--dry-run=server", "--hide-notes", "--force-conflicts", "--set", "jobset.install=true,runtimes=shipped")
+    assert re.findall(r"(?m)^kind: ClusterTrainingRuntime\n(?:.+\n)*?  name: (\S+)$", would) == ["plain"]
+    run("uninstall", "signalbox")
+    assert client.request("GET", "/api/v1/namespaces/jobset-system") and user_objects(client)
+
+
+def test_kubectl_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, release):
     def apply():
         return empty_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", release / "install.yaml")
     apply()
