@@ -1,4 +1,5 @@
-"""Two real nodes, and Signalbox as Pods in images that scripts/images has built: installed by the commands of README.md."""
+"""Two real nodes, and Signalbox as Pods in images that scripts/images has built: installed by the commands of README.md, or with
+SIGNALBOX_INSTALL_BY=chart by the one command of docs/install.md."""
 
 import copy
 import json
@@ -9,6 +10,8 @@ import subprocess
 import pytest
 
 import checkpoints
+from controlplane.binaries import build_helm
+from node import release
 from node.cluster import RealCluster
 from node.installed import DEPLOYMENTS
 from node.jobset import write_manifests
@@ -31,13 +34,13 @@ def cluster(request):
 
 @pytest.fixture(scope="session")
 def jobset(cluster, tmp_path_factory):
-    """JobSet's controller as a Pod, from its released manifests."""
+    """JobSet's controller as a Pod, from its released manifests, which starts while the images are built."""
     cluster.kubectl("apply", "--server-side", "-k", write_manifests(tmp_path_factory.mktemp("jobset")))
 
 
 @pytest.fixture(scope="session")
 def images(cluster, tmp_path_factory):
-    """Both images on both nodes. Returns the folder with the overlays that name them."""
+    """Both images on both nodes. Returns the folder with what scripts/images has made."""
     out = tmp_path_factory.mktemp("images")
     run = subprocess.run([ROOT / "scripts" / "images", out, "--binaries", os.environ["SIGNALBOX_BIN_DIR"], "--load", "real"],
                          env={**os.environ, "SIGNALBOX_CLUSTER": str(cluster.directory)}, capture_output=True, text=True)
@@ -46,12 +49,27 @@ def images(cluster, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def installed(cluster, jobset, images):
-    """Signalbox, with the server of progress reports, and the shipped runtimes."""
+def installed(request):
+    """JobSet, Signalbox with the server of progress reports, and the shipped runtimes, on a cluster that had none of them."""
+    request.getfixturevalue("by_chart" if os.environ.get("SIGNALBOX_INSTALL_BY") == "chart" else "by_commands")
+
+
+@pytest.fixture(scope="session")
+def by_commands(cluster, jobset, images):
+    """The commands of README.md."""
     cluster.kubectl("-n", "jobset-system", "rollout", "status", "deployment/jobset-controller-manager", "--timeout=120s")
     cluster.kubectl("apply", "--server-side", "-k", images / "overlays" / "progress")
     cluster.kubectl("-n", "kubeflow-system", "rollout", "status", *(f"deployment/{name}" for name in DEPLOYMENTS), "--timeout=180s")
     cluster.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "runtimes")
+
+
+@pytest.fixture(scope="session")
+def by_chart(cluster, images, tmp_path_factory):
+    """The one command of docs/install.md."""
+    chart = release.chart_for_nodes(tmp_path_factory.mktemp("release"), images, cluster.kubectl_path)
+    run = subprocess.run([build_helm(), *release.one_command(chart, images), "--kubeconfig", cluster.kubeconfig, "--timeout", f"{SECONDS}s"],
+                         capture_output=True, text=True, env={"HOME": str(chart.parent), "PATH": "/usr/bin:/bin"})
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.fixture(scope="session")

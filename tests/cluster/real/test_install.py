@@ -1,4 +1,4 @@
-"""What README.md installs runs as Pods. The fixtures have given its commands."""
+"""What was installed runs as Pods. The fixtures have given the commands."""
 
 import os
 import pathlib
