@@ -1,0 +1,108 @@
+"""docs/gitops.md: what a restore brings back, and a job that GitOps applies again. Velero restores objects as they were, but for their UIDs."""
+
+import copy
+import re
+
+import pytest
+
+from jobs import train_job
+from paths import ROOT
+from progress import uid
+from rest import true_conditions, wait_for
+
+PAGE = (ROOT / "docs" / "gitops.md").read_text()
+
+
+def commands(name):
+    """Returns the arguments of the page's kubectl commands about JobSets, for the JobSet of that name."""
+    return [re.sub(r"\brestored\b", name, line).split()[1:] for line in PAGE.splitlines() if re.match(r"kubectl (get|delete) jobset", line)]
+
+
+@pytest.fixture
+def restore(signalbox, rest):
+    """Creates objects of a backup, and only then the status of a TrainJob, while no reconciler runs. Returns them."""
+    def create(*saved, status=False, owners=True):
+        with signalbox.without_reconciler():
+            return [one(each, status and each["kind"] == "TrainJob", owners) for each in saved]
+
+    def one(saved, status, owners):
+        made = copy.deepcopy(saved)
+        for name in ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", *([] if owners else ["ownerReferences"])):
+            made["metadata"].pop(name, None)
+        before = made.pop("status", None)
+        stored = rest.create(made)
+        if status:
+            rest.patch("trainjobs", stored["metadata"]["name"], {"status": before}, subresource="status")
+        return stored
+    return create
+
+
+def until(rest, name, *conditions):
+    return wait_for(f"{name} to be {conditions}", lambda: set(conditions) <= true_conditions(rest.get("trainjobs", name)).keys())
+
+
+def deleted(rest, plural, name):
+    rest.delete(plural, name)
+    wait_for(f"{name} to go", lambda: rest.get(plural, name) is None)
+
+
+@pytest.fixture
+def ended(signalbox, rest):
+    """A TrainJob that has ended, as a backup has it. It and its JobSet are gone."""
+    rest.create(train_job("saved", "plain"))
+    until(rest, "saved", "Complete")
+    saved = rest.get("trainjobs", "saved")
+    deleted(rest, "trainjobs", "saved")
+    wait_for("its JobSet to go", lambda: rest.get("jobsets", "saved") is None)
+    return saved
+
+
+@pytest.fixture
+def suspended(signalbox, rest):
+    """The JobSet and the TrainJob of a suspended job, as a backup has them. Both are gone."""
+    job = train_job("saved", "plain", suspend=True)
+    rest.create(job)
+    saved = [wait_for("its JobSet", lambda: rest.get("jobsets", "saved"))]
+    until(rest, "saved", "Suspended")
+    saved.append(rest.get("trainjobs", "saved"))
+    deleted(rest, "trainjobs", "saved")
+    wait_for("its JobSet to go", lambda: rest.get("jobsets", "saved") is None)
+    return saved
+
+
+def test_a_job_that_has_ended_stays_so_if_its_status_is_restored(rest, restore, ended):
+    restore(ended, status=True)
+    # A job that is created later comes after it.
+    rest.create(train_job("later", "plain"))
+    until(rest, "later", "Complete")
+    assert rest.get("jobsets", "saved") is None
+    assert true_conditions(rest.get("trainjobs", "saved"))["Complete"] == true_conditions(ended)["Complete"]
+
+
+def test_a_job_begins_from_the_start_without_its_status(rest, restore, ended):
+    again, = restore(ended)
+    until(rest, "saved", "Complete")
+    assert rest.get("jobsets", "saved")["metadata"]["ownerReferences"][0]["uid"] == uid(again)
+
+
+def test_a_job_set_with_the_owner_of_before_goes_and_the_job_makes_its_own(rest, restore, suspended):
+    former, restored = restore(*suspended, status=True)
+    rest.patch("trainjobs", "saved", {"spec": {"suspend": False}})
+    until(rest, "saved", "Complete")
+    made = rest.get("jobsets", "saved")
+    assert uid(made) != uid(former) and made["metadata"]["ownerReferences"][0]["uid"] == uid(restored)
+
+
+def test_a_job_set_without_owner_is_named_until_it_is_deleted(rest, restore, suspended, kubectl):
+    _, restored = restore(*suspended, owners=False)
+
+    def created():
+        return next((each for each in rest.get("trainjobs", "saved").get("status", {}).get("conditions", []) if each["type"] == "Created"), {})
+    rest.patch("trainjobs", "saved", {"spec": {"suspend": False}})
+    wait_for("the word about it", lambda: created().get("status") == "False")
+    assert "saved" in created()["message"]
+    show, remove = commands("saved")
+    assert re.search(r"(?m)^saved +<none>$", kubectl(*show))
+    kubectl(*remove)
+    until(rest, "saved", "Complete")
+    assert rest.get("jobsets", "saved")["metadata"]["ownerReferences"][0]["uid"] == uid(restored)
