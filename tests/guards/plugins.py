@@ -14,7 +14,7 @@ TESTS = ROOT / "tests/unit/runtime"
 # Names of frameworks and of kinds that belong to plugins, and are not those of policies.
 NO_POLICIES = ("torchtune", "podgroups?")
 # Members of policies that other code has other reasons to say.
-ORDINARY_WORDS = ("kubernetes",)
+ORDINARY_WORDS = ("kubernetes", "disruptionBudget", "networkPolicy")
 # The plugin of the guide: tests build it, and no list of the tree has it.
 EXAMPLE = ROOT / "tests/unit/support/cases/relay.cpp"
 INCLUDES = re.compile(r'#\s*include\s+"plugins/[^"]*"')

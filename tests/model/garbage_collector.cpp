@@ -17,6 +17,8 @@ constexpr std::string_view collected[] = {"trainjobs.trainer.kubeflow.org",
                                           "podgroups.scheduling.x-k8s.io",
                                           "podgroups.scheduling.volcano.sh",
                                           "podgroups.scheduling.k8s.io",
+                                          "poddisruptionbudgets.policy",
+                                          "networkpolicies.networking.k8s.io",
                                           "persistentvolumeclaims",
                                           "services"};
 

@@ -11,13 +11,12 @@
 namespace model {
 namespace {
 
-constexpr std::string_view watched[] = {"trainjobs.trainer.kubeflow.org",
-                                        "jobsets.jobset.x-k8s.io",
-                                        "trainingruntimes.trainer.kubeflow.org",
-                                        "clustertrainingruntimes.trainer.kubeflow.org",
-                                        "podgroups.scheduling.x-k8s.io",
-                                        "podgroups.scheduling.volcano.sh",
-                                        "podgroups.scheduling.k8s.io"};
+constexpr std::string_view watched[] = {
+    "trainjobs.trainer.kubeflow.org",        "jobsets.jobset.x-k8s.io",
+    "trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org",
+    "podgroups.scheduling.x-k8s.io",         "podgroups.scheduling.volcano.sh",
+    "podgroups.scheduling.k8s.io",           "poddisruptionbudgets.policy",
+    "networkpolicies.networking.k8s.io"};
 
 constexpr std::string_view leases = "leases.coordination.k8s.io";
 constexpr int most_writes = 150;

@@ -157,6 +157,7 @@ void ReconcileMachine::explained(std::optional<std::string> explanation) {
 void ReconcileMachine::looked(Observed observed, std::optional<ReadFailed> policy_unread) {
     observed.retry_state = observed_.retry_state;
     observed.objects_of_run = observed_.objects_of_run;
+    observed.objects_of_policies = observed_.objects_of_policies;
     observed.progress_watch = observed_.progress_watch;
     observed.availability = observed_.availability;
     observed_ = std::move(observed);

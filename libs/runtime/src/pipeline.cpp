@@ -17,6 +17,8 @@ std::unique_ptr<Plugin> make_yunikorn();
 std::unique_ptr<Plugin> make_native_gang();
 std::unique_ptr<Plugin> make_grace_period();
 std::unique_ptr<Plugin> make_failure_policy();
+std::unique_ptr<Plugin> make_disruption_budget();
+std::unique_ptr<Plugin> make_network_policy();
 std::unique_ptr<Plugin> make_job_set();
 
 Pipeline make_pipeline(const Features& features) {
@@ -42,6 +44,8 @@ Pipeline make_pipeline(const Features& features) {
     list.push_back(make_grace_period());
     // After all that edit Jobs and containers, since it decides when a Job has failed.
     list.push_back(make_failure_policy());
+    list.push_back(make_disruption_budget());
+    list.push_back(make_network_policy());
     // Last: the other objects must exist before the Pods that mount them or are scheduled by them.
     list.push_back(make_job_set());
     return pipeline;

@@ -122,6 +122,7 @@ TEST_CASE("a runtime's field behind a gate that is off is neither set nor change
         {Gate::run_policy, "spec.runPolicy.activeDeadlineSeconds", "60", "61"},
         {Gate::run_policy, "spec.runPolicy.maxActiveDeadlineSeconds", "60", "61"},
         {Gate::run_policy, "spec.runPolicy.gracePeriodSeconds", "60", "0"},
+        {Gate::run_policy, "spec.runPolicy.disruptionBudget", "true", "false"},
         {Gate::failure_policy, "spec.runPolicy.failurePolicy", "{maxRestarts: 1}", "{}"},
     };
     for (const char* kind : {"ClusterTrainingRuntime", "TrainingRuntime"})

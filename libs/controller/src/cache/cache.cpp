@@ -190,10 +190,11 @@ Cache::Cache(OnChange enqueue, kube::Namespaces namespaces, const runtime::Pipel
             watch_owned_kind(*plugin, *policy->owned_kind);
 }
 
-std::vector<api::Resource> Cache::objects_of_run(const api::ObjectKey& train_job) const {
+std::vector<api::Resource> Cache::owned_objects(const api::ObjectKey& train_job,
+                                                runtime::OwnedFor at_most) const {
     std::vector<api::Resource> kinds;
     for (const OwnedKind& kind : owned_kinds_)
-        if (kind.plugin->policy()->owned_for_run && kind.objects->find(train_job))
+        if (kind.plugin->policy()->owned_for >= at_most && kind.objects->find(train_job))
             kinds.push_back(kind.resource);
     return kinds;
 }
@@ -358,13 +359,13 @@ void Cache::enqueue_jobs_without_job_set(const std::string& partition) {
     });
 }
 
-// Enqueues those TrainJobs only for which the object is made again: suspended ones, or if it is made for a
-// run, those that run, or wait for the kind. Queues hold thousands of TrainJobs back that need no such
-// object, and lists of the kind come when an API server has restarted and is busy. If the runtime is unknown,
-// the reconcile decides.
+// Enqueues those TrainJobs only for which the object is made again: suspended ones; if it is made for a run,
+// those that run, or wait for the kind; if it is always there, both. Queues hold thousands of TrainJobs back
+// that need no such object, and lists of the kind come when an API server has restarted and is busy. If the
+// runtime is unknown, the reconcile decides.
 void Cache::enqueue_those_without(std::size_t owned_kind, const std::string& partition) {
     const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
-    const bool for_run = owned_kinds_[owned_kind].plugin->policy()->owned_for_run;
+    const runtime::OwnedFor owned_for = owned_kinds_[owned_kind].plugin->policy()->owned_for;
     std::unordered_set<std::size_t> without;
     const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
         if (!(entry.index.owned_kinds >> owned_kind & 1))
@@ -373,7 +374,8 @@ void Cache::enqueue_those_without(std::size_t owned_kind, const std::string& par
     training_runtimes_.for_each_in(partition, note);
     cluster_training_runtimes_.for_each(note);
     train_jobs_.for_each_in(partition, [&](const api::ObjectKey& job, const auto& entry) {
-        const bool needs_it = for_run ? entry.index.is_due : entry.index.is_held;
+        const bool needs_it = (entry.index.is_held && owned_for != runtime::OwnedFor::run) ||
+                              (entry.index.is_due && owned_for != runtime::OwnedFor::job);
         if (needs_it && !without.contains(entry.index.runtime_hash) && !objects.find(job))
             on_change_(job, {});
     });

@@ -28,8 +28,10 @@ const runtime::Need& need_of(const Json& object, const runtime::Needs& needs) {
     return *at;
 }
 
-// Kubernetes' own kinds know no apply that only creates.
-bool can_be_applied(const kube::Resource& resource) { return !resource.group.empty(); }
+// Kubernetes' own kinds, in groups such as "policy" and "networking.k8s.io", know no apply that only creates.
+bool can_be_applied(const kube::Resource& resource) {
+    return resource.group.find('.') != resource.group.npos && !resource.group.ends_with(".k8s.io");
+}
 
 // Returns a request that can only create, so it changes no object that was made since the read.
 kube::Request creation(const kube::Resource& resource, Json wanted) {
@@ -139,6 +141,13 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const View& view,
         if (each.when == ApplyPolicy::once && beside == Beside::own_job_set) continue;
         const runtime::Need& name = need_of(each.object, found.needs);
         const Json* const live = runtime::find_observed(found.observed, name);
+        if (each.when == ApplyPolicy::during_run) {
+            if (held && live) {
+                auto removed = co_await remove_of_former_run(server, view, name.resource, *live);
+                if (!std::holds_alternative<lifecycle::Done>(removed)) co_return removed;
+            }
+            if (held || (live && is_going(*live))) continue;
+        }
         if (each.when == ApplyPolicy::for_run) {
             auto applied = co_await apply_for_run(server, view, each, name, live, beside, held);
             if (!std::holds_alternative<lifecycle::Done>(applied)) co_return applied;

@@ -62,7 +62,8 @@ View cached_view(const Cache& cache, const api::ObjectKey& key) {
     if (!view.observed.job) return view;
     view.observed.is_abridged = cache.is_abridged(key);
     view.observed.job_set = cache.job_set(key);
-    view.observed.objects_of_run = cache.objects_of_run(key);
+    view.observed.objects_of_run = cache.owned_objects(key, runtime::OwnedFor::run);
+    view.observed.objects_of_policies = cache.owned_objects(key, runtime::OwnedFor::policy);
     view.runtime = cache.runtime(*view.observed.job);
     note_live_policy(view);
     return view;

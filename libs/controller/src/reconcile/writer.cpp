@@ -193,7 +193,21 @@ kube::Task<Outcome> Writer::release_all() {
     co_return Outcome();
 }
 
-// Kubernetes keeps it until the last of its Pods has ended.
+// Deletes what an earlier runtime of the job had a policy for. No Pod may run, and none starts before the
+// JobSet is written.
+kube::Task<Outcome> Writer::withdraw_all_but(const runtime::Needs& needs) {
+    for (const api::Resource& kind : view_.observed.objects_of_policies) {
+        const bool is_wanted =
+            std::any_of(needs.objects.begin(), needs.objects.end(),
+                        [&](const runtime::Need& need) { return need.apply && need.resource == kind; });
+        if (is_wanted) continue;
+        Outcome outcome = co_await release(kind);
+        if (!std::holds_alternative<Done>(outcome.result)) co_return outcome;
+    }
+    co_return Outcome();
+}
+
+// Kubernetes keeps a PodGroup until the last of its Pods has ended.
 kube::Task<Outcome> Writer::release(api::Resource kind) {
     const auto object = co_await read(server_, kind, key(), managed_fields);
     if (!object) co_return ended(lifecycle::ReadFailed{described(kind, key()), object.error()});
@@ -331,7 +345,9 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
         case JobSetAction::create:
         case JobSetAction::update:
         case JobSetAction::resume:
-            applied = co_await write_job_set(job_set, step.job_set, built, found);
+            applied = co_await withdraw_all_but(found.needs);
+            if (std::holds_alternative<Done>(applied.result))
+                applied = co_await write_job_set(job_set, step.job_set, built, found);
             break;
     }
     wants_live_view_ = job_set.wants_live_view();

@@ -106,8 +106,11 @@ struct Observed {
     /// The JobSet was read live and belongs to an earlier TrainJob of this name.
     bool is_leftover = false;
     /// The kinds of which the caches have an object of this name that is made for a run
-    /// (runtime::ApplyPolicy::for_run), of any owner.
+    /// (runtime::OwnedFor::run), of any owner.
     std::vector<api::Resource> objects_of_run = {};
+    /// These, and the kinds of objects that stay as long as the runtime has a policy
+    /// (runtime::OwnedFor::policy).
+    std::vector<api::Resource> objects_of_policies = {};
     RetryState retry_state = {};
     /// `job` has ended, or another controller manages it, and it lacks a part of its status: read it live
     /// before anything is written.

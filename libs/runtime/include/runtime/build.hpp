@@ -34,9 +34,11 @@ enum class ApplyPolicy {
     always,        ///< whenever it differs, also beside a running JobSet; not for what Pods of others mount
     with_job_set,  ///< whenever the JobSet may be written: while there is none, or it is suspended and has no
                    ///< Pods
-    for_run  ///< while Pods may run: created before the JobSet is created or resumed, and anew if what is
-             ///< there has a status of an earlier run; created again if it is gone; deleted while none may:
-             ///< the TrainJob is suspended, waits between attempts or has ended, or Kueue holds its JobSet
+    for_run,    ///< while Pods may run: created before the JobSet is created or resumed, and anew if what is
+                ///< there has a status of an earlier run; created again if it is gone; deleted while none
+                ///< may: the TrainJob is suspended, waits between attempts or has ended, or Kueue holds its
+                ///< JobSet
+    during_run  ///< as `for_run`, but written as `always`: a later run may have what an earlier one had
 };
 
 /// Marks an object that all TrainJobs share, so that it is not read for each of them.

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,14 @@ namespace runtime {
 
 inline constexpr std::string_view ml_policy_group = "mlPolicy";
 inline constexpr std::string_view pod_group_policy_group = "podGroupPolicy";
+inline constexpr std::string_view run_policy_group = "runPolicy";
+
+/// How long objects of a kind that a plugin owns stay while their TrainJob does.
+enum class OwnedFor : std::uint8_t {
+    job,     ///< for good
+    policy,  ///< until a JobSet is written from a runtime without the policy
+    run      ///< while Pods may run: ApplyPolicy::for_run or during_run
+};
 
 /// A number of a policy and its minimum, which is also the schema's.
 struct NumberBound {
@@ -26,9 +35,10 @@ struct NumberBound {
 /// The member of a runtime's `spec` that turns a plugin on, and properties of the plugin that other parts
 /// need.
 struct Policy {
-    std::string_view group = {};                ///< ml_policy_group or pod_group_policy_group
+    std::string_view group = {};                ///< one of those above; empty: `spec` itself
     std::string_view member = {};               ///< "relay"
     const Shape* shape = &any_object;           ///< of the member: checked before any hook reads it
+    bool is_setting = false;                    ///< the member is `true` or a text, and no object
     std::span<const NumberBound> numbers = {};  ///< all of them; a value that is no number has no bound
     bool needs_host_names = false;              ///< runtimes must have host names and indices of Pods
     bool counts_devices = false;                ///< claims are read, so that Info::devices is known
@@ -36,8 +46,8 @@ struct Policy {
     /// A kind of which build() makes one object under the TrainJob's name. It is watched, as metadata, in
     /// clusters that serve it. nullptr: none.
     const api::Resource* owned_kind = nullptr;
-    bool owned_for_run = false;  ///< objects of `owned_kind` are written as ApplyPolicy::for_run
-    bool marks_runs = false;     ///< what is built differs from one resume of a TrainJob to the next
+    OwnedFor owned_for = OwnedFor::job;
+    bool marks_runs = false;  ///< what is built differs from one resume of a TrainJob to the next
     std::string_view added_container =
         {};                               ///< an init container that the plugin adds, which patches may name
     std::string_view added_to = {};       ///< the job whose Pods get it

@@ -50,8 +50,8 @@ void keep_only(Json& object, std::span<const std::string_view> names) {
 }
 
 constexpr std::string_view members_of_runtime[] = {"apiVersion", "kind", "metadata", "spec"};
-constexpr std::string_view members_of_spec[] = {"mlPolicy", "podGroupPolicy", "runPolicy", "template",
-                                                "ttlSecondsAfterFinished"};
+constexpr std::string_view members_of_spec[] = {"mlPolicy",  "networkPolicy", "podGroupPolicy",
+                                                "runPolicy", "template",      "ttlSecondsAfterFinished"};
 
 // Removes fields that the schema lacks, which may have any value, as large as a ConfigMap.
 void keep_what_runtimes_have(Json& runtime) {

@@ -24,10 +24,17 @@ bool any_policy(const std::vector<const Plugin*>& plugins, bool Policy::*wanted)
 const Json& Plugin::policy_of(const Json& runtime) const {
     static const Json none;
     const Policy* const at = policy();
-    return at ? runtime["spec"][at->group][at->member] : none;
+    if (!at) return none;
+    const Json& spec = runtime["spec"];
+    return at->group.empty() ? spec[at->member] : spec[at->group][at->member];
 }
 
-bool Plugin::is_on(const Json& runtime) const { return !policy() || policy_of(runtime).is_object(); }
+bool Plugin::is_on(const Json& runtime) const {
+    if (!policy()) return true;
+    const Json& value = policy_of(runtime);
+    if (!policy()->is_setting) return value.is_object();
+    return value.bool_or(false) || !value.as_string().empty();
+}
 
 const Json& Plugin::shared_claims(const Json& /*policy*/) const {
     static const Json none;
@@ -143,7 +150,7 @@ api::Result<> check_runtime_shape(const Json& runtime, const Pipeline& pipeline)
     const merge::Place spec = {.outer = &root, .member = "spec"};
     for (const auto& plugin : pipeline) {
         const Json& value = plugin->policy_of(runtime);
-        if (value.is_null()) continue;
+        if (value.is_null() || plugin->policy()->is_setting) continue;
         const merge::Place group = {.outer = &spec, .member = plugin->policy()->group};
         const merge::Place place = {.outer = &group, .member = plugin->policy()->member};
         if (auto shape = check_shape(value, *plugin->policy()->shape, place); !shape) return shape;

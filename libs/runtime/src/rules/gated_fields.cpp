@@ -31,6 +31,7 @@ constexpr GatedField of_runtimes[] = {
     {Gate::run_policy, "runPolicy.activeDeadlineSeconds"},
     {Gate::run_policy, "runPolicy.maxActiveDeadlineSeconds"},
     {Gate::run_policy, "runPolicy.gracePeriodSeconds"},
+    {Gate::run_policy, "runPolicy.disruptionBudget"},
     {Gate::failure_policy, "runPolicy.failurePolicy"},
 };
 

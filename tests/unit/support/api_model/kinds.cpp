@@ -22,6 +22,8 @@ constexpr Kind kinds[] = {
     {"podgroups.scheduling.x-k8s.io", "scheduling.x-k8s.io/v1alpha1", "PodGroup", true, true, true},
     {"podgroups.scheduling.volcano.sh", "scheduling.volcano.sh/v1beta1", "PodGroup", true, true, true},
     {"podgroups.scheduling.k8s.io", "scheduling.k8s.io/v1beta1", "PodGroup", true, true, true},
+    {"poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", true, true, false},
+    {"networkpolicies.networking.k8s.io", "networking.k8s.io/v1", "NetworkPolicy", false, true, false},
     {"relays.example.com", "example.com/v1", "Relay", true, true, true},
     {"limitranges", "v1", "LimitRange", false, false, false},
     {"resourceclaims.resource.k8s.io", "resource.k8s.io/v1", "ResourceClaim", true, true, false},

@@ -143,8 +143,10 @@ public:
     /// The kinds of the pipeline, in its order. synced() does not wait for them: a cluster may lack such a
     /// kind.
     const std::vector<OwnedKind>& owned_kinds() { return owned_kinds_; }
-    /// Returns the kinds of which there is an object under this TrainJob's name that is made for a run.
-    std::vector<api::Resource> objects_of_run(const api::ObjectKey& train_job) const;
+    /// Returns the kinds of which there is an object under this TrainJob's name that stays for `at_most`, or
+    /// less.
+    std::vector<api::Resource> owned_objects(const api::ObjectKey& train_job,
+                                             runtime::OwnedFor at_most) const;
 
     /// A collection to watch, and the sink of its watch.
     struct Collection {

@@ -28,6 +28,7 @@ private:
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
     kube::Task<lifecycle::Outcome> end_job_set(lifecycle::EndOfJobSet step);
     kube::Task<lifecycle::Outcome> release_all();
+    kube::Task<lifecycle::Outcome> withdraw_all_but(const runtime::Needs& needs);
     kube::Task<lifecycle::Outcome> release(api::Resource kind);
     kube::Task<lifecycle::Outcome> expire();
     kube::Task<lifecycle::Outcome> retire();

@@ -38,7 +38,7 @@ constexpr Policy native_policy = {.group = pod_group_policy_group,
                                   .member = "kubernetes",
                                   .shape = &policy_shape,
                                   .owned_kind = &native_pod_groups,
-                                  .owned_for_run = true};
+                                  .owned_for = OwnedFor::run};
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("native_gang")};
 
