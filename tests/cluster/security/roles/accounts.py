@@ -19,6 +19,8 @@ PATH = {"JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets", "Secre
         "ConfigMap": "/api/v1/namespaces/{}/configmaps", "Event": "/api/v1/namespaces/{}/events",
         "Job": "/apis/batch/v1/namespaces/{}/jobs", "Lease": "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
         "PodGroup": "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups",
+        "PodDisruptionBudget": "/apis/policy/v1/namespaces/{}/poddisruptionbudgets",
+        "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",
         "NativePodGroup": "/apis/scheduling.k8s.io/v1beta1/namespaces/{}/podgroups"}  # of Kubernetes' own scheduler
 IN_USE = "trainer.kubeflow.org/resource-in-use"  # the finalizer of older controllers
 BY_POLICY = "ValidatingAdmissionPolicy 'signalbox-accounts'"
@@ -27,9 +29,15 @@ OF_OURS = "ValidatingAdmissionPolicy 'signalbox-(accounts|progress-account)'"
 
 def obj(kind, name, owners=(OWNER,), **fields):
     versions = {"JobSet": "jobset.x-k8s.io/v1alpha2", "Job": "batch/v1", "Lease": "coordination.k8s.io/v1",
-                "PodGroup": "scheduling.x-k8s.io/v1alpha1", "NativePodGroup": "scheduling.k8s.io/v1beta1"}
+                "PodGroup": "scheduling.x-k8s.io/v1alpha1", "NativePodGroup": "scheduling.k8s.io/v1beta1",
+                "PodDisruptionBudget": "policy/v1", "NetworkPolicy": "networking.k8s.io/v1"}
     if kind == "JobSet":
         fields.setdefault("spec", JOB_SET)
+    pods = {"matchLabels": {"jobset.sigs.k8s.io/jobset-name": name}}
+    if kind == "PodDisruptionBudget":
+        fields.setdefault("spec", {"minAvailable": 2, "selector": pods})
+    if kind == "NetworkPolicy":
+        fields.setdefault("spec", {"podSelector": pods, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": pods}]}]})
     if kind == "NativePodGroup":
         fields.setdefault("spec", {"schedulingPolicy": {"gang": {"minCount": 2}}})
     metadata = {"name": name, "ownerReferences": list(owners), "annotations": fields.pop("annotations", {}),

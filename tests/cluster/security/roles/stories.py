@@ -114,6 +114,18 @@ def gang_of_kubernetes_own_scheduler(tale):
     return lambda: tale.rest.get("jobsets", "native")
 
 
+def budget_of_a_job(tale):
+    tale.create_runtime(runPolicy={"disruptionBudget": True})
+    tale.create_job("budgeted")
+    return lambda: tale.rest.get("poddisruptionbudgets", "budgeted")
+
+
+def isolated_job(tale):
+    tale.create_runtime(networkPolicy="Isolated")
+    tale.create_job("isolated")
+    return lambda: tale.rest.get("networkpolicies", "isolated")
+
+
 def gang_in_sandboxes(tale):
     tale.once("/apis/node.k8s.io/v1/runtimeclasses", {
         "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "sandbox"}, "handler": "sandbox",

@@ -11,7 +11,9 @@ from paths import ROOT
 from rest import wait_for
 
 CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
-NAME = {"Secret": "job-flux-curve", "ConfigMap": "job-runtime-snapshot", "JobSet": "job", "PodGroup": "job", "NativePodGroup": "job"}
+NAME = {"Secret": "job-flux-curve", "ConfigMap": "job-runtime-snapshot", "JobSet": "job", "PodGroup": "job", "NativePodGroup": "job",
+        "PodDisruptionBudget": "job", "NetworkPolicy": "job"}
+OF_ALL = ["Secret", "ConfigMap", "JobSet", "PodGroup", "NativePodGroup", "PodDisruptionBudget", "NetworkPolicy"]
 ORDERS = {"labels": {"example.com/any": "yes"}, "annotations": {"example.com/any": "yes"}, "finalizers": ["example.com/never"]}
 
 
@@ -49,7 +51,7 @@ def test_workloads_may_be_created_by_an_apply_that_finds_none(thief, kind):
     assert thief.request("PATCH", path, obj(kind, NAME[kind], metadata={"resourceVersion": "0"}), "application/apply-patch+yaml")
 
 
-@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup", "NativePodGroup"])
+@pytest.mark.parametrize("kind", OF_ALL)
 @pytest.mark.parametrize("owners", [
     [], [ANOTHER], [{**OWNER, "controller": False}], [{**OWNER, "apiVersion": "example.com/v1"}],
     [OWNER, {**ANOTHER, "controller": False, "uid": "5a5ca027-df0f-44ad-9d2f-74cb0a848a90"}],
@@ -58,19 +60,19 @@ def test_objects_may_be_created_only_with_one_train_job_as_their_controller(thie
     assert refused(lambda: create(thief, obj(kind, NAME[kind], owners=owners)))
 
 
-@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup", "NativePodGroup"])
+@pytest.mark.parametrize("kind", OF_ALL)
 def test_objects_may_not_be_created_with_a_finalizer_that_blocks_their_namespace(thief, kind):
     assert create(thief, obj(kind, NAME[kind]))
     for finalizer in ("example.com/never", "foregroundDeletion", IN_USE):
         assert refused(lambda: create(thief, obj(kind, NAME[kind], metadata={"finalizers": [finalizer]})))
 
 
-@pytest.mark.parametrize("kind", ["Secret", "ConfigMap"])
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy"])
 @pytest.mark.parametrize("metadata", [
     {"labels": {"example.com/any": "yes"}}, {"labels": {"app.kubernetes.io/part-of": "signalbox"}},
     {"annotations": {"example.com/any": "yes"}},
 ], ids=["label", "our-label", "annotation"])
-def test_secrets_and_config_maps_have_no_metadata_for_other_controllers(thief, kind, metadata):
+def test_what_no_runtime_labels_has_no_metadata_for_other_controllers(thief, kind, metadata):
     assert refused(lambda: create(thief, obj(kind, NAME[kind], metadata=metadata)))
 
 
@@ -83,6 +85,36 @@ def test_secrets_and_config_maps_have_no_metadata_for_other_controllers(thief, k
 @pytest.mark.parametrize("namespace", ["default", "kubeflow-system"])
 def test_secrets_and_config_maps_have_names_after_their_job_and_use(thief, kind, name, fields, namespace):
     assert refused(lambda: create(thief, obj(kind, name, **fields), namespace))
+
+
+def selecting(**labels):
+    return {"podSelector": {"matchLabels": labels}}
+
+
+OF_JOB, OF_ANOTHER = selecting(**{"jobset.sigs.k8s.io/jobset-name": "job"}), selecting(**{"jobset.sigs.k8s.io/jobset-name": "another"})
+OPEN = {**OF_JOB, "policyTypes": ["Ingress"]}
+
+
+@pytest.mark.parametrize("kind, spec", [
+    ("PodDisruptionBudget", {"minAvailable": 1, "selector": OF_ANOTHER["podSelector"]}),
+    ("PodDisruptionBudget", {"minAvailable": 1, "selector": {}}), ("PodDisruptionBudget", {"minAvailable": 1}),
+    ("NetworkPolicy", {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [OF_JOB]}]}),
+    ("NetworkPolicy", {**OF_ANOTHER, "policyTypes": ["Ingress"], "ingress": [{"from": [OF_JOB]}]}),
+    ("NetworkPolicy", {**OPEN, "ingress": [{}]}), ("NetworkPolicy", {**OPEN, "ingress": [{"from": [OF_JOB]}, {"from": [OF_ANOTHER]}]}),
+    ("NetworkPolicy", {**OPEN, "ingress": [{"from": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]}]}),
+    ("NetworkPolicy", {**OPEN, "ingress": [{"from": [{**OF_JOB, "namespaceSelector": {}}]}]}),
+    ("NetworkPolicy", {**OPEN, "policyTypes": ["Ingress", "Egress"], "ingress": [{"from": [OF_JOB]}]}),
+    ("NetworkPolicy", {**OPEN, "policyTypes": ["Ingress", "Egress"], "egress": [{}]}),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_protection_is_of_the_jobs_own_pods(thief, there, kind, spec):
+    assert create(thief, obj(kind, "job"))
+    assert refused(lambda: create(thief, obj(kind, "job", spec=spec)))
+    assert refused(lambda: create(thief, obj(kind, "another")))  # than its owner
+    there(obj(kind, "job"))
+    path = f"{PATH[kind].format('default')}/job"
+    seen = thief.request("GET", path)
+    assert thief.request("PUT", f"{path}?{MANAGER}&dryRun=All", seen)
+    assert refused(lambda: thief.request("PUT", f"{path}?{MANAGER}&dryRun=All", {**seen, "spec": spec}))
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "JobSet", "PodGroup"])

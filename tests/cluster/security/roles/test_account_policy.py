@@ -66,7 +66,7 @@ def thief_ca(client):
         "data"]["client-ca-file"]
 
 
-@pytest.mark.parametrize("kind", ["ConfigMap", "JobSet", "NativePodGroup"])
+@pytest.mark.parametrize("kind", ["ConfigMap", "JobSet", "NativePodGroup", "PodDisruptionBudget", "NetworkPolicy"])
 @pytest.mark.parametrize("owners", [[], [ANOTHER]], ids=["without owner", "another's"])
 def test_objects_of_other_owners_may_not_be_created_changed_adopted_or_deleted(thief, there, kind, owners):
     other = obj(kind, "coredns", owners=owners)
@@ -77,7 +77,7 @@ def test_objects_of_other_owners_may_not_be_created_changed_adopted_or_deleted(t
     for owner in (owners, [OWNER]):
         changed = copy.deepcopy(seen)
         changed["metadata"] |= {"labels": {"changed": "yes"}, "ownerReferences": owner}
-        if kind == "ConfigMap":
+        if kind in ("ConfigMap", "PodDisruptionBudget", "NetworkPolicy"):
             assert refused(lambda: thief.request("PUT", path, changed))
         else:
             change = {"metadata": {"labels": {"changed": "yes"}, "ownerReferences": owner}}

@@ -64,6 +64,8 @@ LISTED = [
     ("reconciler", "get list watch create patch", "scheduling.x-k8s.io", "podgroups", LOOKED_AFTER, ""),
     ("reconciler", "get list watch create patch", "scheduling.volcano.sh", "podgroups", LOOKED_AFTER, ""),
     ("reconciler", "get list watch create patch delete", "scheduling.k8s.io", "podgroups", LOOKED_AFTER, ""),
+    ("reconciler", "get list watch create update delete", "policy", "poddisruptionbudgets", LOOKED_AFTER, ""),
+    ("reconciler", "get list watch create update delete", "networking.k8s.io", "networkpolicies", LOOKED_AFTER, ""),
     ("reconciler", "list", "", "limitranges", LOOKED_AFTER, ""),
     ("reconciler", "get", "node.k8s.io", "runtimeclasses", SHARED, ""),
     ("reconciler", "get", "resource.k8s.io", "resourceclaims resourceclaimtemplates", LOOKED_AFTER, ""),

@@ -69,6 +69,8 @@ STORIES = [
     Story("reconciler", "secrets", stories.keys_of_mpi),
     Story("reconciler", "podgroups.scheduling.x-k8s.io", stories.gang),
     Story("reconciler", "podgroups.scheduling.k8s.io", stories.gang_of_kubernetes_own_scheduler),
+    Story("reconciler", "poddisruptionbudgets", stories.budget_of_a_job),
+    Story("reconciler", "networkpolicies", stories.isolated_job),
     Story("webhook-certificate", "secrets", stories.certificate_is_shown, SELF_SIGNED),
     Story("reconciler", "limitranges", stories.gang),
     Story("reconciler", "runtimeclasses", stories.gang_in_sandboxes),
