@@ -35,6 +35,8 @@ GROUPS = {
     "persistentvolumes": "api/v1",
     "persistentvolumeclaims": "api/v1",
     "podgroups": "apis/scheduling.x-k8s.io/v1alpha1",
+    "poddisruptionbudgets": "apis/policy/v1",
+    "networkpolicies": "apis/networking.k8s.io/v1",
     "priorityclasses": "apis/scheduling.k8s.io/v1",
     "workloads": "apis/kueue.x-k8s.io/v1beta2",
     "localqueues": "apis/kueue.x-k8s.io/v1beta2",

@@ -11,7 +11,8 @@ import time
 from rest import wait_for
 
 BINARY = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
-WATCHED_KINDS = 7  # TrainJobs, both kinds of runtimes, JobSets, and all three of PodGroups, where there are any
+# TrainJobs, both kinds of runtimes, JobSets, all three of PodGroups, where there are any, disruption budgets and network policies.
+WATCHED_KINDS = 9
 
 KUBECONFIG = """
 apiVersion: v1

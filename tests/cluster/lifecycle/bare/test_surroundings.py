@@ -48,8 +48,8 @@ def test_started_before_its_crds_it_waits_unready_and_then_works(bare):
         lines_of_watches = [json.loads(line) for line in lines(reconciler, "cannot watch; trying again")]
         errors = [(c["resource"], c["error"]) for c in lines_of_watches]
         assert len(errors) == len(set(errors)) and {r for r, _ in errors} >= {"trainjobs.trainer.kubeflow.org"}
-        # The three CRDs, JobSets, and PodGroups of Kubernetes' own scheduler, which are no CRD.
-        assert len(lines(reconciler, "watching")) == 5
+        # The three CRDs, JobSets, and what is no CRD: PodGroups of Kubernetes' own scheduler, disruption budgets and network policies.
+        assert len(lines(reconciler, "watching")) == 7
     finally:
         problems = reconciler.stop()
     assert problems == []
