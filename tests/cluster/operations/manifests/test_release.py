@@ -10,7 +10,7 @@ import pytest
 
 from artifacts import SOURCES
 from deployment import write_overlay
-from releases import CONTACT, OVERLAYS, PROGRAMS, VERSION, image_of, make_release
+from releases import CONTACT, DIGESTS, OVERLAYS, PROGRAMS, VERSION, image_of, make_release
 from schema_server import ROOT, build, by_name, load_all
 
 KEPT = {"CustomResourceDefinition", "Namespace"}
