@@ -155,6 +155,8 @@ def claim_is_made(tale):
     claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
     made = runtime(tale.name, runPolicy={"failurePolicy": {}})
     made["spec"]["template"]["spec"]["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": claim}]}]
+    job, = made["spec"]["template"]["spec"]["replicatedJobs"]
+    job["template"]["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     tale.rest.create(made)
     tale.create_job("storing")
     return lambda: tale.rest.get("persistentvolumeclaims", "data-storing")
