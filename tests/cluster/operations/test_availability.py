@@ -173,7 +173,7 @@ def test_both_programs_outlive_the_api_server(plane, rest, installed):
     wait_for("the condition Created", lambda: "Created" in conditions(rest.get("trainjobs", "steady")))
     programs = [reconciler, installed.webhook]
     before = [len(program.text()) for program in programs]
-    watches = {reconciler: 4, installed.webhook: 2}
+    watches = {reconciler: 6, installed.webhook: 2}
 
     plane.stop_api_server()
     for program, offset in zip(programs, before):
