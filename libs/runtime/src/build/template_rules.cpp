@@ -92,6 +92,11 @@ FieldErrors validate_template(const Json& runtime, const ActivePlugins& plugins)
     return errors;
 }
 
+void refuse_runtime(const ValidationInputs& review, std::string why, api::FieldErrors& errors) {
+    errors.push_back(
+        {api::FieldErrorType::invalid, "spec.runtimeRef", review.job.runtime_ref.name, std::move(why), {}});
+}
+
 api::Error to_error(const api::FieldError& error) { return api::invalid(error.field, error.detail); }
 
 }  // namespace runtime

@@ -28,17 +28,16 @@ Names mounts_of(const Json& pod_spec) {
     return names;
 }
 
-void add_volume(Json& job_set_spec, std::string_view volume, const std::string& claim) {
-    Json* jobs = job_set_spec.find("replicatedJobs");
-    if (!jobs) return;
-    for (Json& job : jobs->items()) {
-        Json& pod_spec = job["template"]["spec"]["template"]["spec"];
-        if (!mounts_of(std::as_const(pod_spec)).contains(volume)) continue;
-        Json& volumes = pod_spec["volumes"];
-        if (!volumes.is_array()) volumes = Json::array();
-        volumes.push_back(Json::object(
-            {{"name", volume}, {"persistentVolumeClaim", Json::object({{"claimName", claim}})}}));
-    }
+// Adds those of the volumes to a Pod that it mounts.
+void add_volumes(Json& pod_spec, const std::vector<Json>& volumes) {
+    Json added = Json::array();
+    const Names mounted = mounts_of(std::as_const(pod_spec));
+    for (const Json& volume : volumes)
+        if (mounted.contains(volume["name"].as_string())) added.push_back(volume);
+    if (added.items().empty()) return;
+    Json& present = pod_spec["volumes"];
+    if (!present.is_array()) present = Json::array();
+    for (Json& volume : added.items()) present.push_back(std::move(volume));
 }
 
 Json claim_of(const Json& claim_template, const std::string& name, const std::string& train_job) {
@@ -98,7 +97,7 @@ void add_claim_needs(const Json& job_set_spec, const api::ObjectKey& train_job, 
 }
 
 std::vector<Json> take_claims(Json& job_set_spec, const std::string& train_job) {
-    std::vector<Json> claims;
+    std::vector<Json> claims, volumes;
     Json* policies = job_set_spec.find("volumeClaimPolicies");
     if (!policies) return claims;
     for (const Json& policy : std::as_const(*policies).items()) {
@@ -106,10 +105,13 @@ std::vector<Json> take_claims(Json& job_set_spec, const std::string& train_job) 
         for (const Json& each : policy["templates"].items()) {
             const std::string_view name = each["metadata"]["name"].as_string();
             const std::string claim = api::job_set_names::claim(train_job, name);
-            add_volume(job_set_spec, name, claim);
+            volumes.push_back(Json::object(
+                {{"name", name}, {"persistentVolumeClaim", Json::object({{"claimName", claim}})}}));
             claims.push_back(claim_of(each, claim, train_job));
         }
     }
+    if (Json* jobs = job_set_spec.find("replicatedJobs"))
+        for (Json& job : jobs->items()) add_volumes(job["template"]["spec"]["template"]["spec"], volumes);
     std::erase_if(policies->items(), [](const Json& policy) { return !api::retains_claims(policy); });
     if (policies->items().empty()) job_set_spec.erase("volumeClaimPolicies");
     return claims;

@@ -108,11 +108,7 @@ public:
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
         if (!review.is_new || !is_in_force(review.runtime, review.job.spec)) return;
         for (const api::FieldError& error : claim_template_errors(review.merged_spec))
-            errors.push_back({api::FieldErrorType::invalid,
-                              "spec.runtimeRef",
-                              review.job.runtime_ref.name,
-                              error.field + ": " + body(error),
-                              {}});
+            refuse_runtime(review, error.field + ": " + body(error), errors);
     }
 
     void validate_runtime(const Json& runtime, const ActivePlugins& /*plugins*/,

@@ -232,11 +232,6 @@ void refuse_empty_gang(std::string_view policy, const ValidationInputs& review, 
                       {}});
 }
 
-void refuse_runtime(const ValidationInputs& review, std::string why, api::FieldErrors& errors) {
-    errors.push_back(
-        {api::FieldErrorType::invalid, "spec.runtimeRef", review.job.runtime_ref.name, std::move(why), {}});
-}
-
 std::string scheduling_problem(const Json& pod) {
     const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
     const api::Condition* scheduled = api::find_condition(conditions, pod_scheduled);

@@ -85,9 +85,6 @@ std::string scheduling_problem(const api::Json& pod);
 /// Replaces it.
 void set_scheduling_problem(api::Json& pod, const std::string& problem);
 
-/// Refuses the runtime of a TrainJob.
-void refuse_runtime(const ValidationInputs& review, std::string why, api::FieldErrors& errors);
-
 /// A plugin whose gangs have the condition `GangReady`, by the JobSet's counts of Jobs: whether all Pods of
 /// the members are ready, or which job's are not. None before there are counts, while the job is suspended,
 /// once it has ended, and for elastic members, which run without some of their Pods.

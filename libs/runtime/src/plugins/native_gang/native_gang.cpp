@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "build/pod_sets.hpp"
+#include "build/template_rules.hpp"
 #include "plugins/gang/gang.hpp"
 #include "plugins/native_gang/waiting_gang.hpp"
 #include "runtime/plugin.hpp"

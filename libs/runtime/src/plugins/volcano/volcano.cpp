@@ -3,6 +3,7 @@
 #include <set>
 #include <span>
 
+#include "build/template_rules.hpp"
 #include "plugins/gang/gang.hpp"
 #include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"

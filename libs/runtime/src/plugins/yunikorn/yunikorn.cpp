@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/dns_label.hpp"
+#include "build/template_rules.hpp"
 #include "plugins/gang/gang.hpp"
 #include "plugins/yunikorn/gang_room.hpp"
 #include "runtime/plugin.hpp"
