@@ -6,6 +6,9 @@ import pathlib
 import re
 import subprocess
 
+import yaml
+
+from images import reference
 from paths import ROOT
 
 from .jobset import write_manifests
@@ -31,7 +34,7 @@ def chart_for_nodes(directory, images, kubectl):
 def one_command(chart, images):
     """Returns the arguments of helm in docs/install.md that install everything, and what names the images that were loaded."""
     command, = re.findall(r"(?m)^helm (install signalbox \S+ --wait --set jobset\.install=true.*?)(?: +#.*)?$", (ROOT / "docs" / "install.md").read_text())
-    made = (images / "overlays" / "progress" / "kustomization.yaml").read_text()
-    names = {program: ":".join(re.search(rf"newName: (\S*signalbox-{program})\n\s*newTag: (\S+)", made).groups()) for program in ("webhook", "reconciler")}
-    values = {"overlay": "progress", "webhook.image": names["webhook"], "progress.image": names["webhook"], "reconciler.image": names["reconciler"]}
+    made = yaml.safe_load((images / "overlays" / "progress" / "kustomization.yaml").read_text())["images"]
+    webhook, reconciler = (reference(image) for name in ("webhook", "reconciler") for image in made if image["name"] == f"signalbox-{name}")
+    values = {"overlay": "progress", "webhook.image": webhook, "progress.image": webhook, "reconciler.image": reconciler}
     return [*command.replace("signalbox-VERSION.tgz", str(chart)).split(), *(word for name, value in values.items() for word in ("--set", f"{name}={value}"))]

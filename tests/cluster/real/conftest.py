@@ -128,6 +128,12 @@ def state_of(plugin):
 
 
 @pytest.fixture(scope="session")
+def pods_of(admin):
+    """Returns the Pods of a job."""
+    return lambda name: admin.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
+
+
+@pytest.fixture(scope="session")
 def ended(admin):
     """Waits for the end of one of the jobs. Returns its last condition."""
     def wait(name):

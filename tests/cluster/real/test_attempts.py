@@ -10,7 +10,6 @@ UNEVEN = ["sh", "-c", "if [ $JOB_COMPLETION_INDEX = 1 ]; then exec python3 /work
 LASTING = ["sleep", "31536001"]  # an end that no other program has
 
 
-
 def test_an_exit_code_that_a_rule_names_ends_the_job_with_its_first_attempt(retrying, admin, ended, plugin):
     retrying("strict", {"maxRestarts": 3, "rules": [{"action": "FailTrainJob", "onExitCodes": {"operator": "In", "values": [42]}}]})
     admin.create(train_job("hopeless", "strict", ["sh", "-c", "echo the data set is empty; exit 42"], 1))

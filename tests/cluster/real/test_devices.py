@@ -58,11 +58,11 @@ def create(admin):
 
 
 @pytest.fixture
-def shown(cluster, admin):
+def shown(cluster, pods_of):
     """Waits until the Pods of a job have shown what they see. Returns these, and the lines of each."""
     def wait(name, number):
         def all_have():
-            pods = admin.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
+            pods = pods_of(name)
             outputs = [cluster.kubectl("logs", pod["metadata"]["name"], check=False).splitlines() for pod in pods if pod["status"]["phase"] == "Running"]
             return (pods, outputs) if len(outputs) == number and all("shown" in lines for lines in outputs) else None
         pods, outputs = wait_for(f"the output of {number} Pods of {name}", all_have, SECONDS)

@@ -9,10 +9,9 @@ SECONDS = 300
 
 
 @pytest.fixture
-def nodes_of(admin):
+def nodes_of(pods_of):
     """Returns the nodes of a job's Pods, by the Pod's UID."""
-    return lambda name: {pod["metadata"]["uid"]: pod["spec"].get("nodeName")
-                         for pod in admin.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")}
+    return lambda name: {pod["metadata"]["uid"]: pod["spec"].get("nodeName") for pod in pods_of(name)}
 
 
 @pytest.mark.long

@@ -11,11 +11,6 @@ SECONDS = 120
 OBEDIENT = ["sh", "-c", "trap 'exit 143' TERM; echo begins on $(hostname); sleep 600 & wait"]
 
 
-@pytest.fixture
-def pods_of(admin):
-    return lambda name: admin.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
-
-
 def uids(pods):
     return {pod["metadata"]["uid"] for pod in pods}
 

@@ -25,11 +25,6 @@ def patient(runtimes, admin):
     admin.create(runtime)
 
 
-@pytest.fixture
-def pods_of(admin):
-    return lambda name: admin.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
-
-
 def runs(pod):
     return any("running" in status["state"] for status in pod["status"].get("containerStatuses", []))
 

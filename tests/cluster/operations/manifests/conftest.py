@@ -113,6 +113,16 @@ def helm(tmp_path_factory):
     return run
 
 
+@pytest.fixture
+def run_helm(empty_plane, helm):
+    """Runs helm on the empty plane. Returns what it prints."""
+    def run(*arguments):
+        done = helm(*arguments, "--kubeconfig", str(empty_plane.kubeconfig))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    return run
+
+
 @pytest.fixture(scope="session")
 def template(helm, chart):
     """Returns the chart's objects for these options."""

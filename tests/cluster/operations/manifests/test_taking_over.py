@@ -101,15 +101,10 @@ class Site:
     """An API server on which Kubeflow Trainer is installed and used."""
 
     def __init__(self, plane, namespace, directory, run_helm):
-        self.plane, self.namespace, self._directory, self._helm = plane, namespace, directory, run_helm
+        self.plane, self.namespace, self._directory, self.helm = plane, namespace, directory, run_helm
         self.rest = Rest(plane.kubeconfig)
         for name in {namespace, "kubeflow-system"}:
             self.rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-
-    def helm(self, *arguments):
-        done = self._helm(*arguments, "--kubeconfig", str(self.plane.kubeconfig))
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
     def install(self, way):
         objects = objects_of_the_original(self.namespace, way == "helm")
@@ -164,8 +159,8 @@ WAYS = [("client-side", "kubeflow-system", "kubectl"), ("server-side", "kubeflow
 
 
 @pytest.mark.parametrize("way, namespace, ours_by", WAYS, ids=["-".join(each) for each in WAYS])
-def test_the_guide_takes_over_from_the_original(empty_plane, helm, chart, tmp_path, way, namespace, ours_by):
-    site = Site(empty_plane, namespace, tmp_path, helm)
+def test_the_guide_takes_over_from_the_original(empty_plane, run_helm, chart, tmp_path, way, namespace, ours_by):
+    site = Site(empty_plane, namespace, tmp_path, run_helm)
     site.install(way)
     site.use()
     before = site.users_objects()

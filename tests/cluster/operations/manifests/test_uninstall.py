@@ -44,45 +44,37 @@ def kinds_of_ours(plane):
     return {each["kind"] for each in found["items"]}
 
 
-def test_helm_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, helm, chart, release):
-    def run(*arguments):
-        done = helm(*arguments, "--kubeconfig", str(empty_plane.kubeconfig))
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-    assert "rollout status deployment/signalbox-webhook" in run("install", "signalbox", str(chart))
+def test_helm_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, run_helm, chart, release):
+    assert "rollout status deployment/signalbox-webhook" in run_helm("install", "signalbox", str(chart))
     assert {"Deployment", "CustomResourceDefinition", "NetworkPolicy"} <= kinds_of_ours(empty_plane)
     wait_for("our kinds", lambda: is_served(client, "trainjobs"))
     make_user_objects(empty_plane, client)
     before = user_objects(client)
     assert len(before) > 5
 
-    run("upgrade", "signalbox", str(chart), "--set", "overlay=kubeflow", "--force-conflicts")
+    run_helm("upgrade", "signalbox", str(chart), "--set", "overlay=kubeflow", "--force-conflicts")
     container = client.request("GET", "/apis/apps/v1/namespaces/kubeflow-system/deployments/signalbox-reconciler")
     assert "--created-condition=on-failure" in container["spec"]["template"]["spec"]["containers"][0]["args"]
     assert user_objects(client) == before
 
-    run("uninstall", "signalbox")
+    run_helm("uninstall", "signalbox")
     assert kinds_of_ours(empty_plane) == {"CustomResourceDefinition", "Namespace"}
     assert user_objects(client) == before
 
     # Another installation adopts the remaining objects.
-    run("install", "signalbox", str(chart), "--take-ownership", "--force-conflicts")
+    run_helm("install", "signalbox", str(chart), "--take-ownership", "--force-conflicts")
     assert "Deployment" in kinds_of_ours(empty_plane) and user_objects(client) == before
 
 
-def test_helm_creates_the_runtimes_that_are_not_there_and_adds_job_set(empty_plane, client, helm, chart):
-    def run(*arguments):
-        done = helm(*arguments, "--kubeconfig", str(empty_plane.kubeconfig))
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-    run("install", "signalbox", str(chart), "--set", "jobset.install=true")
+def test_helm_creates_the_runtimes_that_are_not_there_and_adds_job_set(empty_plane, client, run_helm, chart):
+    run_helm("install", "signalbox", str(chart), "--set", "jobset.install=true")
     wait_for("our kinds", lambda: is_served(client, "clustertrainingruntimes"))
     assert client.request("GET", "/apis/apps/v1/namespaces/jobset-system/deployments/jobset-controller-manager")
     make_user_objects(empty_plane, client)
     client.delete("clustertrainingruntimes", "plain")
-    would = run("upgrade", "signalbox", str(chart), "--dry-run=server", "--hide-notes", "--force-conflicts", "--set", "jobset.install=true,runtimes=shipped")
+    would = run_helm("upgrade", "signalbox", str(chart), "--dry-run=server", "--hide-notes", "--force-conflicts", "--set", "jobset.install=true,runtimes=shipped")
     assert re.findall(r"(?m)^kind: ClusterTrainingRuntime\n(?:.+\n)*?  name: (\S+)$", would) == ["plain"]
-    run("uninstall", "signalbox")
+    run_helm("uninstall", "signalbox")
     assert client.request("GET", "/api/v1/namespaces/jobset-system") and user_objects(client)
 
 
