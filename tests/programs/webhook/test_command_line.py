@@ -57,6 +57,8 @@ def complaint(result):
     (["--listen", "nowhere"], ["--listen", "nowhere"]),
     (["--listen", "127.0.0.1:99999"], ["--listen", "99999"]),
     (["--threads", "many"], ["--threads", "many"]),
+    (["--tls-min-version=1.1"], ["--tls-min-version=1.1", "1.2", "1.3"]),
+    (["--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SHA"], ["--tls-cipher-suites=", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]),
     (["--log-level", "loud"], ["--log-level", "loud", "debug"]),
     (["--config", "FILES/missing.yaml"], ["--config", "missing.yaml"]),
     (["--config", "FILES/broken.yaml"], ["--config", "broken.yaml"]),

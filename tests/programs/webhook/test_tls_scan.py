@@ -59,6 +59,15 @@ def test_suites_of_tls_1_3_are_spoken(webhook, suite):
     assert agreed(talk(webhook, "-tls1_3", "-ciphersuites", suite)) == suite
 
 
+def test_a_policy_limits_version_and_suites(tmp_path):
+    with ApiServer() as api, Webhook(tmp_path, api.port, "--tls-min-version=1.3",
+                                     "--tls-cipher-suites=TLS_AES_256_GCM_SHA384") as webhook:
+        webhook.wait_until_ready()
+        assert agreed(talk(webhook, "-tls1_2")) == ""
+        assert agreed(talk(webhook, "-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256")) == ""
+        assert agreed(talk(webhook)) == "TLS_AES_256_GCM_SHA384"
+
+
 def test_weak_groups_are_refused(webhook):
     assert agreed(talk(webhook, "-groups", "P-521")) == ""
     assert agreed(talk(webhook, "-groups", "P-256")) != ""

@@ -38,7 +38,7 @@ TestServer::TestServer(TestServerOptions options)
         const auto certificate = authority.issue();
         const net::TlsIdentity identity{
             .cert_pem = certificate.cert, .key_pem = certificate.key, .client_ca_pem = options.client_ca};
-        config.tls = tls = net::Tls::make(identity).value();
+        config.tls = tls = net::Tls::make(identity, options.policy).value();
     }
     server = net::make_http_server(
         loop.executor(), config, [this](net::HttpRequest& request) { return answer(request); }, log);

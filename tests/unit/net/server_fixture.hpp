@@ -21,6 +21,7 @@ struct TestServerOptions {
     bool tls = false;
     net::ServerLimits limits = {};
     std::string client_ca = {};
+    net::TlsPolicy policy = {};
     net::Refuse refuse = {};
     std::string host = "127.0.0.1";  ///< must be reached by that
 };

@@ -49,7 +49,7 @@ struct Replica {
     Replica(boost::asio::io_context& context, VirtualClock& clock, Store& store, std::string name)
         : server(clock),
           tasks(context.get_executor()),
-          tls(webhook::make_stand_in({}).value()),
+          tls(webhook::make_stand_in({}, {}).value()),
           rotator(server, clock,
                   {.secret = {"ns", "cert"},
                    .service = {"ns", "progress"},

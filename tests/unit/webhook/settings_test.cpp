@@ -32,6 +32,12 @@ TEST_CASE("invalid settings are refused with the option's name", "[settings]") {
         {"no time for headers", [](auto& s) { s.limits.header_timeout = {}; }, "--header-timeout must be"},
         {"an endless shutdown", [](auto& s) { s.shutdown_delay = std::chrono::hours(1); },
          "--shutdown-delay"},
+        {"only suites of TLS 1.2 without TLS 1.2",
+         [](auto& s) {
+             s.tls = {.min_version = net::TlsVersion::v1_3,
+                      .suites = {{"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}}};
+         },
+         "--tls-cipher-suites has suites of TLS 1.2 only"},
         {"files and self-signed", [](auto& s) { s.self_signed = true; }, "leave one of the two away"},
         {"self-signed",
          [](auto& s) {

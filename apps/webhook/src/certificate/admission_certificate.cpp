@@ -6,11 +6,12 @@ namespace webhook {
 
 api::Result<AdmissionCertificate> AdmissionCertificate::open(const Settings& settings) {
     if (settings.self_signed) {
-        auto tls = make_stand_in(settings.client_ca);
+        auto tls = make_stand_in(settings.client_ca, settings.tls);
         if (!tls) return tls.error();
         return AdmissionCertificate(settings, std::move(*tls), std::nullopt);
     }
-    auto files = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
+    auto files =
+        net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca}, settings.tls);
     if (!files) return files.error();
     auto tls = files->tls();
     return AdmissionCertificate(settings, std::move(tls), std::move(*files));

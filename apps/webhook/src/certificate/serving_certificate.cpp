@@ -182,7 +182,8 @@ bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, con
     return changed;
 }
 
-api::Result<std::shared_ptr<net::Tls>> make_stand_in(const std::string& client_ca_file) {
+api::Result<std::shared_ptr<net::Tls>> make_stand_in(const std::string& client_ca_file,
+                                                     const net::TlsPolicy& policy) {
     auto client_ca = read_client_ca(client_ca_file);
     if (!client_ca) return client_ca.error();
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -190,7 +191,7 @@ api::Result<std::shared_ptr<net::Tls>> make_stand_in(const std::string& client_c
         .not_before = now - 1h, .not_after = now + 24h, .dns_names = {"not-ready.invalid"}};
     net::TlsIdentity identity = net::make_self_signed(facts).identity;
     identity.client_ca_pem = std::move(*client_ca);
-    return net::Tls::make(identity);
+    return net::Tls::make(identity, policy);
 }
 
 }  // namespace webhook

@@ -78,6 +78,7 @@ bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, con
 
 /// Makes a certificate that is presented until the real one is in use; the process is not ready until then.
 /// Clients need certificates meanwhile if `client_ca_file` is not empty.
-api::Result<std::shared_ptr<net::Tls>> make_stand_in(const std::string& client_ca_file);
+api::Result<std::shared_ptr<net::Tls>> make_stand_in(const std::string& client_ca_file,
+                                                     const net::TlsPolicy& policy);
 
 }  // namespace webhook

@@ -7,13 +7,13 @@ namespace webhook {
 api::Result<> ReportCertificate::open(kube::ApiServer& server) {
     const ProgressSettings& progress = settings_.progress;
     if (progress.cert_secret.name.empty()) {
-        auto files = net::TlsFileWatcher::open({progress.tls_cert, progress.tls_key, {}});
+        auto files = net::TlsFileWatcher::open({progress.tls_cert, progress.tls_key, {}}, settings_.tls);
         if (!files) return files.error();
         files_.emplace(std::move(*files));
         tls_ = files_->tls();
         return {};
     }
-    auto tls = make_stand_in({});
+    auto tls = make_stand_in({}, settings_.tls);
     if (!tls) return tls.error();
     tls_ = std::move(*tls);
     ProgressCertificateRotator::Options options = {.secret = progress.cert_secret,

@@ -75,6 +75,7 @@ void add_options(net::Options& options, Settings& settings) {
         "token-users", "LIST", settings.token_users,
         "users whose tokens are accepted, such as system:serviceaccount:NAMESPACE:NAME, separated by commas; "
         "without it, every user's for that audience");
+    net::add_tls_options(options, settings.tls);
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
     options.add("threads", "N", settings.threads, "how many threads answer; by default one per core");
@@ -112,6 +113,7 @@ api::Result<> check(const Settings& settings) {
     };
     if (settings.services.progress)
         if (auto valid = check(settings.progress); !valid) return valid.error();
+    if (auto valid = net::check(settings.tls); !valid) return valid.error();
     const bool has_files = !settings.tls_cert.empty() || !settings.tls_key.empty();
     if (settings.self_signed && has_files)
         return usage(

@@ -9,6 +9,7 @@
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
 #include "net/server/http_server.hpp"
+#include "net/tls/tls_policy.hpp"
 #include "runtime/gates.hpp"
 #include "runtime/pipeline.hpp"
 #include "settings/progress_settings.hpp"
@@ -34,6 +35,7 @@ struct Settings {
     std::string client_ca = {};       ///< empty: clients need no certificate
     std::string token_audience = {};  ///< empty: clients need no token
     std::string token_users = {};     ///< comma-separated; empty: all users with a token
+    net::TlsPolicy tls = {};          ///< of all servers
     net::HostPort admin_listen{"::", 8080};
     int threads = 1;
     /// Of the whole process; see share(). Enough for five API servers. With it the process stays below the

@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "tls/suites.hpp"
 #include "tls/tls_impl.hpp"
 
 namespace net {
@@ -37,12 +38,25 @@ struct Loaded {
     api::Time not_after;
 };
 
-api::Result<Loaded> load(const TlsIdentity& identity) {
+// Fails if this OpenSSL lacks the suites, e.g. because of its configuration.
+api::Result<> apply(const TlsPolicy& policy, SSL_CTX& context) {
+    if (lowest_version(policy) == TlsVersion::v1_3) SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION);
+    const CleanErrors clean;
+    const std::string older = openssl_names(policy, TlsVersion::v1_2);
+    const std::string newer = openssl_names(policy, TlsVersion::v1_3);
+    if ((!older.empty() && SSL_CTX_set_cipher_list(&context, older.c_str()) != 1) ||
+        (!newer.empty() && SSL_CTX_set_ciphersuites(&context, newer.c_str()) != 1))
+        return api::invalid("", "the cipher suites are not usable (" + openssl_error() + ")");
+    return {};
+}
+
+api::Result<Loaded> load(const TlsIdentity& identity, const TlsPolicy& policy) {
     auto chain = read_certificates(identity.cert_pem);
     if (!chain) return with_place(chain.error(), "certificate");
     auto key = read_key(identity.key_pem);
     if (!key) return with_place(key.error(), "key");
     auto context = make_context(TLS_server_method());
+    if (auto applied = apply(policy, *context); !applied) return with_place(applied.error(), "policy");
     SSL_CTX_set_num_tickets(context.get(), 0);
     SSL_CTX_set_alpn_select_cb(context.get(), choose_http11, nullptr);
     if (auto used = use_identity(*context, *chain, **key); !used) return with_place(used.error(), "key");
@@ -63,14 +77,14 @@ api::Result<Loaded> load(const TlsIdentity& identity) {
 Tls::Tls(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tls::~Tls() = default;
 
-api::Result<std::shared_ptr<Tls>> Tls::make(const TlsIdentity& identity) {
-    std::shared_ptr<Tls> tls(new Tls(std::make_unique<Impl>()));
+api::Result<std::shared_ptr<Tls>> Tls::make(const TlsIdentity& identity, const TlsPolicy& policy) {
+    std::shared_ptr<Tls> tls(new Tls(std::make_unique<Impl>(policy)));
     if (auto replaced = tls->replace(identity); !replaced) return replaced.error();
     return tls;
 }
 
 api::Result<> Tls::replace(const TlsIdentity& identity) {
-    auto loaded = load(identity);
+    auto loaded = load(identity, impl_->policy());
     if (!loaded) return loaded.error();
     impl_->set(std::move(loaded->context), loaded->not_after);
     return {};

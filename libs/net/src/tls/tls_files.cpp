@@ -43,7 +43,9 @@ api::Result<TlsIdentity> read(const TlsFiles& files) {
 
 // Replaces the part of the identity that Tls names by the name of its file.
 api::Error in_terms_of_files(api::Error error, const TlsFiles& files) {
-    if (error.field == "certificate")
+    if (error.field == "policy")
+        error.message = "--tls-cipher-suites: " + error.message;
+    else if (error.field == "certificate")
         error.message = files.cert_file + ": " + error.message + ": put the certificate chain there, in PEM";
     else if (error.field == "client CA")
         error.message =
@@ -62,12 +64,12 @@ bool same(const TlsIdentity& a, const TlsIdentity& b) {
 
 }  // namespace
 
-api::Result<TlsFileWatcher> TlsFileWatcher::open(TlsFiles files) {
+api::Result<TlsFileWatcher> TlsFileWatcher::open(TlsFiles files, const TlsPolicy& policy) {
     TlsFileWatcher watcher;
     watcher.stamps_ = stamps_of(files);
     auto identity = read(files);
     if (!identity) return identity.error();
-    auto tls = Tls::make(*identity);
+    auto tls = Tls::make(*identity, policy);
     if (!tls) return in_terms_of_files(tls.error(), files);
     watcher.tls_ = *tls;
     watcher.seen_ = std::move(*identity);

@@ -1,5 +1,6 @@
 #pragma once
 #include <mutex>
+#include <utility>
 
 #include "net/tls/tls.hpp"
 #include "tls/openssl.hpp"
@@ -9,6 +10,9 @@ namespace net {
 /// Holds the context of later handshakes.
 class Tls::Impl {
 public:
+    explicit Impl(TlsPolicy policy) : policy_(std::move(policy)) {}
+
+    const TlsPolicy& policy() const { return policy_; }
     /// Returns the TLS state of a new connection in the server role, without a socket. Null if there is no
     /// memory.
     SslPtr new_connection() const {
@@ -29,6 +33,7 @@ public:
     }
 
 private:
+    const TlsPolicy policy_;
     mutable std::mutex mutex_;
     SslContextPtr context_;
     api::Time not_after_ = {};

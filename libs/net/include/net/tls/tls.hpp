@@ -8,15 +8,16 @@
 #include "net/process/async.hpp"
 #include "net/process/log.hpp"
 #include "net/tls/identity.hpp"
+#include "net/tls/tls_policy.hpp"
 
 namespace net {
 
-/// The TLS settings of a server: TLS 1.3 or 1.2, AEAD suites only, ALPN http/1.1; no renegotiation,
+/// The TLS settings of a server: the versions and suites of its policy, ALPN http/1.1; no renegotiation,
 /// compression or resumption. Servers on several threads may share it. Thread rule: any thread.
 class Tls {
 public:
     /// Fails with `invalid` if the texts are broken or do not belong together.
-    static api::Result<std::shared_ptr<Tls>> make(const TlsIdentity& identity);
+    static api::Result<std::shared_ptr<Tls>> make(const TlsIdentity& identity, const TlsPolicy& policy = {});
     ~Tls();
     Tls(const Tls&) = delete;
     Tls& operator=(const Tls&) = delete;
@@ -45,7 +46,7 @@ struct TlsFiles {
 class TlsFileWatcher {
 public:
     /// Reads the files. Errors name the file and say how to fix it.
-    static api::Result<TlsFileWatcher> open(TlsFiles files);
+    static api::Result<TlsFileWatcher> open(TlsFiles files, const TlsPolicy& policy = {});
 
     const std::shared_ptr<Tls>& tls() const { return tls_; }
 
