@@ -8,6 +8,7 @@
 #include "kube/client/throttle.hpp"
 #include "kube/manager/leader_only.hpp"
 #include "kube/manager/manager.hpp"
+#include "metrics_certificate.hpp"
 #include "runtime/plugin.hpp"
 
 namespace reconciler {
@@ -38,6 +39,7 @@ public:
 private:
     void make_cache();
     api::Result<> connect(const kube::ClusterConfig& config);
+    api::Result<> serve_metrics(const kube::ClusterConfig& config);
     void make_controller();
     void watch();
     void start_loops();
@@ -59,6 +61,7 @@ private:
     std::unique_ptr<controller::SharedObjects> shared_;
     std::unique_ptr<controller::Reconciler> reconciler_;
     std::unique_ptr<controller::Controller> controller_;
+    std::optional<MetricsCertificate> metrics_certificate_;
 };
 
 void Process::make_cache() {
@@ -106,6 +109,15 @@ void Process::make_controller() {
     controller::add_cache_metrics(manager_.metrics(), *cache_);
 }
 
+api::Result<> Process::serve_metrics(const kube::ClusterConfig& config) {
+    if (!settings_.metrics.secure) return {};
+    auto certificate = MetricsCertificate::open(settings_);
+    if (!certificate) return certificate.error();
+    metrics_certificate_.emplace(std::move(*certificate));
+    metrics_certificate_->keep(manager_);
+    return manager_.start_metrics_server(config, settings_.metrics.listen, metrics_certificate_->tls());
+}
+
 void Process::watch() {
     for (const auto& [scope, sink, may_be_missing] : cache_->collections()) {
         if (may_be_missing)
@@ -147,6 +159,7 @@ api::Result<> Process::run(const kube::ClusterConfig& config) {
     make_cache();
     if (auto connected = connect(config); !connected) return connected.error();
     make_controller();
+    if (auto served = serve_metrics(config); !served) return served.error();
     if (auto started = manager_.start_admin_server(); !started) return started.error();
     watch();
     start_loops();

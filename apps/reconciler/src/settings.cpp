@@ -16,6 +16,12 @@ void add_options(net::Options& options, Settings& settings) {
     kube::add_namespaces(options, settings.namespaces);
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
+    kube::add_metrics_options(options, settings.metrics);
+    options.add("metrics-cert", "FILE", settings.metrics_cert,
+                "certificate chain to show with --metrics-secure, in PEM, leaf first; read again when it "
+                "changes; without it, one is made that no client can verify");
+    options.add("metrics-key", "FILE", settings.metrics_key, "its private key, in PEM");
+    net::add_tls_options(options, settings.tls);
     options.add("leader-elect", settings.leader_elect, "work only while holding the lease");
     options.add(
         "lease", "NAMESPACE/NAME", settings.lease,
@@ -38,6 +44,14 @@ void add_options(net::Options& options, Settings& settings) {
 }
 
 api::Result<> check(const Settings& settings) {
+    if (auto valid = kube::check(settings.metrics); !valid) return valid.error();
+    if (auto valid = net::check(settings.tls); !valid) return valid.error();
+    if (settings.metrics_cert.empty() != settings.metrics_key.empty())
+        return usage(settings.metrics_cert.empty()
+                         ? "--metrics-cert is missing: --metrics-key is its key"
+                         : "--metrics-key is missing: it is the key of --metrics-cert");
+    if (!settings.metrics.secure && !settings.metrics_cert.empty())
+        return usage("--metrics-cert is for --metrics-secure, which is not set");
     if (settings.concurrency < 1) return usage("--concurrency must be at least 1");
     if (settings.qps < 0) return usage("--qps must not be negative; 0 means no limit of this program");
     if (settings.burst < 0) return usage("--burst must not be negative");

@@ -5,9 +5,11 @@
 #include "api/object_key.hpp"
 #include "controller/build_settings.hpp"
 #include "kube/client/namespaces.hpp"
+#include "kube/manager/metrics_options.hpp"
 #include "lifecycle/conditions.hpp"
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
+#include "net/tls/tls_policy.hpp"
 
 namespace reconciler {
 
@@ -16,6 +18,10 @@ struct Settings {
     std::string kubeconfig = {};  ///< empty: the pod's service account
     kube::Namespaces namespaces = {};
     net::HostPort admin_listen{"::", 8080};
+    kube::MetricsSettings metrics = {};
+    std::string metrics_cert = {};  ///< with metrics.secure only, like the next; empty: it is made
+    std::string metrics_key = {};
+    net::TlsPolicy tls = {};
     bool leader_elect = true;
     api::ObjectKey lease = {};  ///< empty parts have a default: lease_of()
     int concurrency = 64;       ///< concurrent reconciles

@@ -55,7 +55,7 @@ private:
     admission::ReviewMetrics review_metrics_;
     const runtime::Pipeline pipeline_ =
         runtime::make_pipeline(admission::features_of(settings_.feature_gates, settings_.accelerators));
-    const admission::AuthPolicy callers_ = auth_policy(settings_);
+    const kube::AuthPolicy callers_ = auth_policy(settings_);
     const admission::ReviewPolicy policy_ = review_policy(settings_);
     AdmissionCertificate certificate_;
     std::unique_ptr<kube::ApiServer> server_;
@@ -119,6 +119,10 @@ api::Result<> Process::serve_admission(const kube::ClusterConfig& config) {
             return make_api_clients(manager_, std::move(executor), clock, config, settings_, callers_);
         });
     if (!port) return port.error();
+    if (settings_.metrics.secure) {
+        auto served = manager_.start_metrics_server(config, settings_.metrics.listen, certificate_.tls());
+        if (!served) return served.error();
+    }
     if (auto started = manager_.start_admin_server(); !started) return started.error();
     manager_.log().info("starting", {{"cluster", config.source},
                                      {"threads", settings_.threads},

@@ -18,8 +18,8 @@ net::HttpResponse reject_and_close(int status, const char* text) {
 
 net::Task<net::HttpResponse> AuthenticatedHandler::receive(net::HttpRequest& request) {
     const kube::SteadyTime came = clock_.now();
-    const AuthResult caller = co_await check(request, came);
-    if (caller != AuthResult::admitted) co_return reject(caller);
+    const kube::AuthResult caller = co_await check(request, came);
+    if (caller != kube::AuthResult::admitted) co_return reject(caller);
     // The server limits the size of a body, but its trees can be forty times that. A small body cannot have
     // so many values; counting takes a twentieth of a review's time.
     if (request.body.size() > max_review_values && count_values(request.body) > max_review_values) {
@@ -29,24 +29,25 @@ net::Task<net::HttpResponse> AuthenticatedHandler::receive(net::HttpRequest& req
     co_return co_await reviews_.answer_by(request, came);
 }
 
-net::Task<AuthResult> AuthenticatedHandler::check(const net::HttpRequest& request, kube::SteadyTime came) {
-    if (!tokens_) co_return AuthResult::admitted;
-    const std::string_view token = bearer_token(request);
+net::Task<kube::AuthResult> AuthenticatedHandler::check(const net::HttpRequest& request,
+                                                        kube::SteadyTime came) {
+    if (!tokens_) co_return kube::AuthResult::admitted;
+    const std::string_view token = kube::bearer_token(request);
     if (const auto known = tokens_->from_cache(token)) co_return *known;
     // Connections that wait for the review of their token have a limit of their own.
     const auto permit = token_review_permits_.try_take(request.peer);
-    if (!permit && !tokens_->was_admitted(token)) co_return AuthResult::unknown;
+    if (!permit && !tokens_->was_admitted(token)) co_return kube::AuthResult::unknown;
     // Half of the time is for the review itself.
     co_return co_await tokens_->ask(std::string(token), came + lookup_timeout(request.target) / 2);
 }
 
 // The error for a rejected client has the requirements, and nothing about clients with permission.
-net::HttpResponse AuthenticatedHandler::reject(AuthResult result) {
-    if (result == AuthResult::unknown) {
+net::HttpResponse AuthenticatedHandler::reject(kube::AuthResult result) {
+    if (result == kube::AuthResult::unknown) {
         observer_.refused(Outcome::unchecked);
         return plain(503, "the caller cannot be checked now, try again");
     }
-    if (result == AuthResult::forbidden) {
+    if (result == kube::AuthResult::forbidden) {
         observer_.refused(Outcome::forbidden);
         return reject_and_close(403, "this user may not call");
     }

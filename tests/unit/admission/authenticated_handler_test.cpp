@@ -10,15 +10,15 @@
 #include "support/printers.hpp"
 
 using admission::AuthenticatedHandler;
-using admission::TokenAuthenticator;
 using api::Json;
+using kube::TokenAuthenticator;
 using namespace std::chrono_literals;
 
 namespace {
 
 // An API server at which the token "good" is alice's, and no other token is valid.
 struct Door {
-    explicit Door(admission::AuthPolicy rules = {.audience = "webhook"}, std::size_t places = 4)
+    explicit Door(kube::AuthPolicy rules = {.audience = "webhook"}, std::size_t places = 4)
         : permits(places), tokens(token_server, reviews.clock, reviews.log, std::move(rules)) {
         reviews.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
         token_server.answer = [](const kube::Request& request) -> api::Result<kube::Response> {
@@ -145,7 +145,7 @@ TEST_CASE("a token that the API server does not review within half of the timeou
 TEST_CASE("unknown tokens beyond the permits are refused, and do not delay known ones", "[authentication]") {
     Door door;
     CHECK(door.ask("good").status == 200);
-    door.reviews.clock.run_for(TokenAuthenticator::remembered_for);
+    door.reviews.clock.run_for(kube::AuthPolicy().remembered_for);
     door.token_server.delay = 1s;
     std::vector<std::unique_ptr<Door::Call>> flood;
     for (int i = 0; i < 4; ++i)

@@ -13,10 +13,10 @@ namespace {
 
 struct Admin {
     Admin() {
-        server =
-            net::start_admin_server(loop.executor(), {"127.0.0.1", 0}, metrics, [this] { return missing; },
-                                    log, {{"/metrics/more", [] { return std::string("more 1\n"); }}})
-                .value();
+        server = net::start_admin_server(
+                     loop.executor(), {"127.0.0.1", 0}, metrics, [this] { return missing; }, log,
+                     net::MetricPages{{"/metrics/more", [] { return std::string("more 1\n"); }}})
+                     .value();
         const auto colon = line.rfind(':');
         port = static_cast<std::uint16_t>(std::stoi(line.substr(colon + 1)));
     }
@@ -70,6 +70,46 @@ TEST_CASE("the admin server serves health, readiness and metrics", "[net]") {
     CHECK(status_of(posted) == 405);
     CHECK(posted.find("Allow: GET, HEAD\r\n") != std::string::npos);
     CHECK(status_of(admin.ask("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")) == 413);
+}
+
+TEST_CASE("metrics may be at another server, over TLS, with a certificate of the server alone", "[net]") {
+    Admin admin;
+    const auto health = net::admin_handler(
+        admin.metrics, [] { return std::vector<std::string>(); }, std::nullopt);
+    const auto status_at = [](const net::Handler& handler, const char* path) {
+        net::HttpRequest request = {.target = path};
+        return std::get<net::HttpResponse>(handler(request)).status;
+    };
+    CHECK(status_at(health, "/healthz") == 200);
+    CHECK(status_at(health, "/readyz") == 200);
+    CHECK(status_at(health, "/metrics") == 404);
+
+    // The server of reviews may ask its clients for certificates of this CA.
+    const test::Authority authority;
+    const auto certificate = authority.issue();
+    const net::TlsIdentity identity = {.cert_pem = certificate.cert,
+                                       .key_pem = certificate.key,
+                                       .client_ca_pem = test::Authority("clients").cert()};
+    const auto server =
+        net::start_metrics_server(admin.loop.executor(), {"127.0.0.1", 0}, net::Tls::make(identity).value(),
+                                  net::metrics_handler(admin.metrics, {}), admin.log);
+    REQUIRE(server.has_value());
+    CHECK(admin.line.find("\"msg\":\"listening\",\"what\":\"metrics\"") != std::string::npos);
+    const auto port = static_cast<std::uint16_t>(std::stoi(admin.line.substr(admin.line.rfind(':') + 1)));
+    const auto get = [&](const std::string& path) {
+        std::string response;
+        auto body = [&]() -> net::Task<> {
+            test::PeerTls tls;
+            tls.ca = authority.cert();
+            tls.server_name = "localhost";
+            const auto peer = co_await test::connect(port, tls);
+            response = co_await peer->ask("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+        };
+        admin.loop.run(body());
+        return response;
+    };
+    CHECK(body_of(get("/metrics")).find("signalbox_ready 1\n") != std::string::npos);
+    for (const char* path : {"/", "/healthz", "/readyz", "/metrics/more"}) CHECK(status_of(get(path)) == 404);
 }
 
 TEST_CASE("a taken admin port is an error", "[net]") {

@@ -39,6 +39,30 @@ TEST_CASE("every option sets its setting") {
     CHECK(line.settings.concurrency == 8);
 }
 
+TEST_CASE("options of secure metrics belong together") {
+    CommandLine good;
+    REQUIRE(good.read({"--metrics-secure", "--metrics-listen=:9090", "--metrics-cert=a", "--metrics-key=b",
+                       "--tls-min-version=1.3"}));
+    CHECK(good.settings.metrics == kube::MetricsSettings{.secure = true, .listen = {"::", 9090}});
+    CHECK(good.settings.tls.min_version == net::TlsVersion::v1_3);
+    struct Case {
+        std::vector<const char*> words;
+        const char* error;
+    };
+    for (const Case& c :
+         {Case{{"--metrics-listen=:9090"}, "--metrics-listen is for --metrics-secure"},
+          Case{{"--metrics-cert=a", "--metrics-key=b"}, "--metrics-cert is for --metrics-secure"},
+          Case{{"--metrics-secure", "--metrics-cert=a"}, "--metrics-key is missing"},
+          Case{{"--metrics-secure", "--metrics-key=b"}, "--metrics-cert is missing"},
+          Case{{"--tls-min-version=1.3", "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"},
+               "--tls-cipher-suites has suites of TLS 1.2 only"}}) {
+        CommandLine line;
+        const auto read = line.read(c.words);
+        REQUIRE(read.has_error());
+        CHECK_THAT(read.error().message, Catch::StartsWith(c.error));
+    }
+}
+
 TEST_CASE("the lease is the one that other reconcilers of this cluster use") {
     struct Case {
         const char* name;

@@ -28,7 +28,7 @@ struct Fixture {
     admission::ReviewMetrics review_metrics{metrics};
     net::ServerConfig config{.host = "127.0.0.1"};
 
-    admission::AuthPolicy callers;
+    kube::AuthPolicy callers;
     kube::Namespaces namespaces;
     admission::ReviewPolicy policy;
     net::LoopGaps loop_gaps;

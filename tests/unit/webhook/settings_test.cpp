@@ -38,6 +38,8 @@ TEST_CASE("invalid settings are refused with the option's name", "[settings]") {
                       .suites = {{"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}}};
          },
          "--tls-cipher-suites has suites of TLS 1.2 only"},
+        {"an address of secure metrics without them", [](auto& s) { s.metrics.listen.port = 9090; },
+         "--metrics-listen is for --metrics-secure"},
         {"files and self-signed", [](auto& s) { s.self_signed = true; }, "leave one of the two away"},
         {"self-signed",
          [](auto& s) {

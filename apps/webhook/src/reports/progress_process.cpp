@@ -22,6 +22,10 @@ public:
         add_certificate_metric(manager_.metrics(), [this] { return server_.certificate_ends(); });
         manager_.ready_after([this] { return server_.not_ready(); });
         serve_job_metrics(settings_, manager_, server_);
+        if (settings_.metrics.secure) {
+            auto served = manager_.start_metrics_server(config, settings_.metrics.listen, server_.tls());
+            if (!served) return served.error();
+        }
         if (auto started = manager_.start_admin_server(); !started) return started.error();
         manager_.log().info("starting", {{"cluster", config.source}});
         manager_.log().info("listening", {{"what", "progress"}, {"address", server_.address()}});

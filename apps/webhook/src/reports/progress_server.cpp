@@ -62,6 +62,7 @@ public:
     net::Task<> end_here(bool immediate);
 
     api::Time certificate_ends() const { return certificate_.ends(); }
+    const std::shared_ptr<net::Tls>& tls() const { return certificate_.tls(); }
     std::string job_metrics() { return metrics_.of_jobs().expose(clock_.now()); }
 
     boost::asio::io_context context_{1};
@@ -208,6 +209,7 @@ std::vector<std::string> ProgressServer::not_ready() const { return impl_->not_r
 const net::ServerStats& ProgressServer::stats() const { return impl_->http_->stats(); }
 api::Time ProgressServer::certificate_ends() const { return impl_->certificate_ends(); }
 std::string ProgressServer::address() const { return impl_->address_; }
+const std::shared_ptr<net::Tls>& ProgressServer::tls() const { return impl_->tls(); }
 std::string ProgressServer::job_metrics() const { return impl_->job_metrics(); }
 void ProgressServer::stop_renewing() { impl_->renews_ = false; }
 

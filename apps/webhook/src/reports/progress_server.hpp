@@ -45,6 +45,7 @@ public:
     const net::ServerStats& stats() const;  ///< any thread
     api::Time certificate_ends() const;     ///< any thread
     std::string address() const;
+    const std::shared_ptr<net::Tls>& tls() const;  ///< once it has started
     /// Returns the series of single TrainJobs. Any thread.
     std::string job_metrics() const;
 

@@ -10,19 +10,18 @@
 namespace webhook {
 namespace {
 
-std::unique_ptr<admission::TokenAuthenticator> authenticator_of(const ApiClients& upstream,
-                                                                kube::Clock& clock,
-                                                                const SharedServices& tools) {
+std::unique_ptr<kube::TokenAuthenticator> authenticator_of(const ApiClients& upstream, kube::Clock& clock,
+                                                           const SharedServices& tools) {
     if (!upstream.token_reviews) return nullptr;
-    return std::make_unique<admission::TokenAuthenticator>(*upstream.token_reviews, clock, tools.log,
-                                                           tools.callers);
+    return std::make_unique<kube::TokenAuthenticator>(*upstream.token_reviews, clock, tools.log,
+                                                      tools.callers);
 }
 
 }  // namespace
 
 api::Result<ApiClients> make_api_clients(kube::Manager& manager, boost::asio::any_io_executor executor,
                                          kube::Clock& clock, const kube::ClusterConfig& config,
-                                         const Settings& settings, const admission::AuthPolicy& callers) {
+                                         const Settings& settings, const kube::AuthPolicy& callers) {
     auto lookups = manager.connect(executor, clock, config, admission::lookup_limits::connections);
     if (!lookups) return lookups.error();
     ApiClients clients = {.lookups = std::move(*lookups)};
@@ -33,7 +32,7 @@ api::Result<ApiClients> make_api_clients(kube::Manager& manager, boost::asio::an
                                      admission::ration_of_thread(admission::Ration(), settings.threads));
     if (callers.audience.empty()) return clients;
     auto reviews =
-        manager.connect(std::move(executor), clock, config, admission::TokenAuthenticator::requests_at_once);
+        manager.connect(std::move(executor), clock, config, kube::TokenAuthenticator::requests_at_once);
     if (!reviews) return reviews.error();
     clients.token_reviews = std::move(*reviews);
     return clients;

@@ -8,10 +8,10 @@
 #include "admission/metrics.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/runtime_lister.hpp"
-#include "admission/token_authenticator.hpp"
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
 #include "kube/client/namespaces.hpp"
+#include "kube/client/token_authenticator.hpp"
 #include "kube/manager/manager.hpp"
 #include "net/process/loop_gaps.hpp"
 #include "net/process/semaphore.hpp"
@@ -36,14 +36,14 @@ struct ApiClients {
 /// lookups is limited.
 api::Result<ApiClients> make_api_clients(kube::Manager& manager, boost::asio::any_io_executor executor,
                                          kube::Clock& clock, const kube::ClusterConfig& config,
-                                         const Settings& settings, const admission::AuthPolicy& callers);
+                                         const Settings& settings, const kube::AuthPolicy& callers);
 
 /// The shared services of all serving threads. Safe on any thread; it outlives them.
 struct SharedServices {
     admission::ReviewMetrics& metrics;
     net::Log& log;
     const runtime::Pipeline& pipeline;
-    const admission::AuthPolicy& callers;
+    const kube::AuthPolicy& callers;
     const kube::Namespaces& namespaces;  ///< the namespaces whose TrainJobs and runtimes are validated
     const admission::ReviewPolicy& policy;
     net::LoopGaps& loop_gaps;  ///< of all threads
@@ -75,7 +75,7 @@ private:
     boost::asio::any_io_executor executor_;
     std::unique_ptr<kube::Clock> clock_;
     ApiClients upstream_;
-    std::unique_ptr<admission::TokenAuthenticator> tokens_;  // null: every caller is accepted
+    std::unique_ptr<kube::TokenAuthenticator> tokens_;  // null: every caller is accepted
     admission::RuntimeLister runtimes_;
     net::Semaphore lookup_permits_;
     net::Semaphore token_review_permits_;

@@ -75,9 +75,10 @@ void add_progress_options(net::Options& options, Services& services, ProgressSet
     options.add("progress-source-rate", "N", settings.source_rate,
                 "how many new connections a second to take from one IP address; 0 where all Pods have the "
                 "same one: sources are not limited");
-    options.add("progress-job-metrics", "N", settings.job_metrics,
-                "of how many TrainJobs to export percent, remaining time and last report at /metrics/jobs of "
-                "--admin-listen, with their names as labels");
+    options.add(
+        "progress-job-metrics", "N", settings.job_metrics,
+        "of how many TrainJobs to export percent, remaining time and last report at /metrics/jobs beside "
+        "/metrics, with their names as labels");
 }
 
 api::Result<> check_services(const net::Options& options, const Services& services) {

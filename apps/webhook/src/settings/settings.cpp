@@ -78,6 +78,7 @@ void add_options(net::Options& options, Settings& settings) {
     net::add_tls_options(options, settings.tls);
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
+    kube::add_metrics_options(options, settings.metrics);
     options.add("threads", "N", settings.threads, "how many threads answer; by default one per core");
     options.add(
         "max-connections", "N", settings.limits.max_connections,
@@ -114,6 +115,7 @@ api::Result<> check(const Settings& settings) {
     if (settings.services.progress)
         if (auto valid = check(settings.progress); !valid) return valid.error();
     if (auto valid = net::check(settings.tls); !valid) return valid.error();
+    if (auto valid = kube::check(settings.metrics); !valid) return valid.error();
     const bool has_files = !settings.tls_cert.empty() || !settings.tls_key.empty();
     if (settings.self_signed && has_files)
         return usage(
@@ -151,8 +153,8 @@ api::Result<> check(const Settings& settings) {
     return runtime::check_gates(settings.feature_gates);
 }
 
-admission::AuthPolicy auth_policy(const Settings& settings) {
-    admission::AuthPolicy rules = {.audience = settings.token_audience};
+kube::AuthPolicy auth_policy(const Settings& settings) {
+    kube::AuthPolicy rules = {.audience = settings.token_audience};
     for_each_name(settings.token_users, [&](std::string_view name) { rules.users.emplace(name); });
     return rules;
 }

@@ -3,9 +3,10 @@
 #include <string>
 
 #include "admission/reviews.hpp"
-#include "admission/token_authenticator.hpp"
 #include "kube/client/namespaces.hpp"
+#include "kube/client/token_authenticator.hpp"
 #include "kube/manager/manager.hpp"
+#include "kube/manager/metrics_options.hpp"
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
 #include "net/server/http_server.hpp"
@@ -37,6 +38,7 @@ struct Settings {
     std::string token_users = {};     ///< comma-separated; empty: all users with a token
     net::TlsPolicy tls = {};          ///< of all servers
     net::HostPort admin_listen{"::", 8080};
+    kube::MetricsSettings metrics = {};
     int threads = 1;
     /// Of the whole process; see share(). Enough for five API servers. With it the process stays below the
     /// memory limit of the Deployment in manifests/base.
@@ -66,7 +68,7 @@ inline constexpr std::chrono::seconds source_pause{5};
 net::ServerLimits share(const net::ServerLimits& limits, int threads);
 
 /// Returns the policy for callers.
-admission::AuthPolicy auth_policy(const Settings& settings);
+kube::AuthPolicy auth_policy(const Settings& settings);
 
 /// Returns the policy for reviews. Call check() before.
 admission::ReviewPolicy review_policy(const Settings& settings);

@@ -1,8 +1,8 @@
 #pragma once
 #include "admission/handler.hpp"
 #include "admission/observer.hpp"
-#include "admission/token_authenticator.hpp"
 #include "kube/client/clock.hpp"
+#include "kube/client/token_authenticator.hpp"
 #include "net/process/semaphore.hpp"
 #include "net/server/http_server.hpp"
 
@@ -17,7 +17,7 @@ namespace admission {
 class AuthenticatedHandler {
 public:
     /// `tokens`: nullptr accepts every caller.
-    AuthenticatedHandler(ReviewHandler& reviews, TokenAuthenticator* tokens,
+    AuthenticatedHandler(ReviewHandler& reviews, kube::TokenAuthenticator* tokens,
                          net::Semaphore& token_review_permits, kube::Clock& clock, ReviewObserver& observer)
         : reviews_(reviews),
           tokens_(tokens),
@@ -28,11 +28,11 @@ public:
     net::Task<net::HttpResponse> receive(net::HttpRequest& request);
 
 private:
-    net::Task<AuthResult> check(const net::HttpRequest& request, kube::SteadyTime came);
-    net::HttpResponse reject(AuthResult result);
+    net::Task<kube::AuthResult> check(const net::HttpRequest& request, kube::SteadyTime came);
+    net::HttpResponse reject(kube::AuthResult result);
 
     ReviewHandler& reviews_;
-    TokenAuthenticator* const tokens_;
+    kube::TokenAuthenticator* const tokens_;
     net::Semaphore& token_review_permits_;
     kube::Clock& clock_;
     ReviewObserver& observer_;

@@ -23,7 +23,6 @@ inline constexpr std::size_t most_waiting = 16;  ///< reviews, for a large objec
 inline constexpr std::size_t kept_reviews =
     connections;  ///< keep their objects while they wait: for each connection one,
 inline constexpr std::size_t kept_values = 2'000;  ///< of at most so many values
-inline constexpr std::size_t largest_token_review = 64 * 1024;
 }  // namespace lookup_limits
 
 /// What the reviews of one thread take in turn: tasks that run one at a time, and memory. A review with a

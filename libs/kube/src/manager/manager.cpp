@@ -179,9 +179,27 @@ std::vector<std::string> Manager::not_ready() const {
     return reasons;
 }
 
+api::Result<> Manager::start_metrics_server(const ClusterConfig& config, const net::HostPort& listen,
+                                            std::shared_ptr<net::Tls> tls) {
+    // A client of its own, so that clients without permission delay nothing else.
+    auto server = connect(executor(), clock_, config, TokenAuthenticator::requests_at_once);
+    if (!server) return server.error();
+    reviews_ = std::move(*server);
+    guard_ = std::make_unique<MetricsGuard>(*reviews_, clock_, log_,
+                                            net::metrics_handler(metrics_, std::move(pages_)));
+    auto scrapes = net::start_metrics_server(
+        executor(), listen, std::move(tls),
+        [this](net::HttpRequest& request) { return guard_->answer(request); }, log_);
+    if (!scrapes) return scrapes.error();
+    scrapes_ = std::move(*scrapes);
+    return {};
+}
+
 api::Result<> Manager::start_admin_server() {
+    std::optional<net::MetricPages> pages;
+    if (!scrapes_) pages = std::move(pages_);
     auto admin = net::start_admin_server(
-        executor(), options_.admin_listen, metrics_, [this] { return not_ready(); }, log_, std::move(pages_));
+        executor(), options_.admin_listen, metrics_, [this] { return not_ready(); }, log_, std::move(pages));
     if (!admin) return admin.error();
     admin_ = std::move(*admin);
     return {};
@@ -194,6 +212,9 @@ net::Task<> Manager::end(const Shutdown& shutdown, bool immediate) {
     // The next holder need not wait for the lease to expire.
     if (elector_) co_await (elector_->release() || net::sleep_for(release_time));
     if (shutdown.after) co_await shutdown.after(immediate);
+    // Scrapes that wait for a review get an answer, too.
+    if (reviews_) reviews_->close();
+    if (scrapes_) co_await scrapes_->drain(admin_drain_time);
     if (admin_) co_await admin_->drain(admin_drain_time);
 }
 

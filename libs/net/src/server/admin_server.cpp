@@ -21,46 +21,85 @@ HttpResponse ready_or_not(const std::vector<std::string>& reasons) {
     return plain(503, std::move(body));
 }
 
+HttpResponse only_get() {
+    auto response = plain(405, "only GET\n");
+    response.headers.emplace_back("Allow", "GET, HEAD");
+    return response;
+}
+
+std::string_view path_of(const HttpRequest& request) {
+    return std::string_view(request.target).substr(0, request.target.find('?'));
+}
+
+bool is_get(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+// A few clients; the probes of the kubelet are some of them.
+ServerConfig config_of(const HostPort& listen) {
+    ServerConfig config;
+    config.host = listen.host;
+    config.port = listen.port;
+    config.limits.body_bytes = 0;
+    config.limits.max_connections = 64;
+    return config;
+}
+
+api::Result<std::unique_ptr<HttpServer>> start(boost::asio::any_io_executor executor,
+                                               const ServerConfig& config, Handler handler, const char* what,
+                                               Log& log) {
+    auto server = make_http_server(std::move(executor), config, std::move(handler), log);
+    const auto port = server->start();
+    if (!port) return port.error();
+    log.info("listening", {{"what", what}, {"address", to_string(HostPort{config.host, *port})}});
+    return server;
+}
+
 }  // namespace
 
-Handler admin_handler(const Metrics& metrics, Readiness readiness, MetricPages pages) {
-    return [&metrics, readiness = std::move(readiness),
-            pages = std::move(pages)](HttpRequest& request) -> Answer {
-        const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
+Handler metrics_handler(const Metrics& metrics, MetricPages pages) {
+    return [&metrics, pages = std::move(pages)](HttpRequest& request) -> Answer {
+        const auto path = path_of(request);
         const auto page = std::ranges::find(pages, path, [](const auto& each) { return each.first; });
-        const bool known =
-            path == "/healthz" || path == "/readyz" || path == "/metrics" || page != pages.end();
-        if (!known) return plain(404, "not found: try /healthz, /readyz or /metrics\n");
-        if (request.method != "GET" && request.method != "HEAD") {
-            auto response = plain(405, "only GET\n");
-            response.headers.emplace_back("Allow", "GET, HEAD");
-            return response;
-        }
-        if (path == "/healthz") return plain(200, "ok\n");
-        if (path == "/readyz") return ready_or_not(readiness());
+        if (path != "/metrics" && page == pages.end()) return plain(404, "not found: try /metrics\n");
+        if (!is_get(request)) return only_get();
         auto response = plain(200, page != pages.end() ? page->second() : metrics.expose());
         response.headers.front().second = "text/plain; version=0.0.4; charset=utf-8";
         return response;
     };
 }
 
+Handler admin_handler(const Metrics& metrics, Readiness readiness, std::optional<MetricPages> pages) {
+    Handler of_metrics = pages ? metrics_handler(metrics, std::move(*pages)) : Handler();
+    return [readiness = std::move(readiness),
+            of_metrics = std::move(of_metrics)](HttpRequest& request) -> Answer {
+        const auto path = path_of(request);
+        if (path == "/healthz" || path == "/readyz") {
+            if (!is_get(request)) return only_get();
+            return path == "/healthz" ? plain(200, "ok\n") : ready_or_not(readiness());
+        }
+        if (of_metrics && path.starts_with("/metrics")) return of_metrics(request);
+        return plain(404, of_metrics ? "not found: try /healthz, /readyz or /metrics\n"
+                                     : "not found: try /healthz or /readyz; metrics are at another port\n");
+    };
+}
+
 api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_executor executor,
                                                             const HostPort& listen, Metrics& metrics,
                                                             Readiness readiness, Log& log,
-                                                            MetricPages pages) {
-    ServerConfig config;
-    config.host = listen.host;
-    config.port = listen.port;
-    config.limits.body_bytes = 0;
-    config.limits.max_connections = 64;
+                                                            std::optional<MetricPages> pages) {
     metrics.read_gauge("signalbox_ready", "1 while /readyz says so.",
                        [readiness] { return readiness().empty() ? 1 : 0; });
-    auto server = make_http_server(std::move(executor), config,
-                                   admin_handler(metrics, std::move(readiness), std::move(pages)), log);
-    const auto port = server->start();
-    if (!port) return port.error();
-    log.info("listening", {{"what", "admin"}, {"address", to_string(HostPort{listen.host, *port})}});
-    return server;
+    return start(std::move(executor), config_of(listen),
+                 admin_handler(metrics, std::move(readiness), std::move(pages)), "admin", log);
+}
+
+api::Result<std::unique_ptr<HttpServer>> start_metrics_server(boost::asio::any_io_executor executor,
+                                                              const HostPort& listen,
+                                                              std::shared_ptr<Tls> tls, Handler handler,
+                                                              Log& log) {
+    ServerConfig config = config_of(listen);
+    config.tls = std::move(tls);
+    config.asks_for_certificates = false;
+    return start(std::move(executor), config, std::move(handler), "metrics", log);
 }
 
 }  // namespace net

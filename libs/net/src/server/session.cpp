@@ -78,6 +78,7 @@ Task<> Session::serve(std::shared_ptr<ConnectionTable> table, Socket socket) {
 Task<bool> Session::shake_hands() {
     auto ssl = table_->config.tls->impl().new_connection();
     if (!ssl) co_return false;
+    if (!table_->config.asks_for_certificates) SSL_set_verify(ssl.get(), SSL_VERIFY_NONE, nullptr);
     stream_.start_tls(std::move(ssl));
     table_->enter(*this, Phase::client_hello);
     bool greeted = false;

@@ -10,6 +10,7 @@
 #include "kube/manager/api_metrics.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "kube/manager/leader_elector.hpp"
+#include "kube/manager/metrics_guard.hpp"
 #include "kube/watch/reflector.hpp"
 #include "net/process/loop_gaps.hpp"
 #include "net/process/options.hpp"
@@ -84,7 +85,11 @@ public:
         pages_.emplace_back(std::move(path), std::move(expose));
     }
 
-    /// Listens for probes and scrapes. Fails if it cannot.
+    /// Listens for scrapes over TLS of clients that may get /metrics (MetricsGuard). Fails if it cannot.
+    /// start_admin_server(), which comes later, then serves no metrics.
+    api::Result<> start_metrics_server(const ClusterConfig& config, const net::HostPort& listen,
+                                       std::shared_ptr<net::Tls> tls);
+    /// Listens for probes, and for scrapes. Fails if it cannot.
     api::Result<> start_admin_server();
 
     /// The parts of the shutdown: `before` ends the work while watches and lease still live, `after` closes
@@ -121,6 +126,9 @@ private:
     std::unique_ptr<LeaderElector> elector_;
     std::vector<net::Readiness> readiness_;
     net::MetricPages pages_;
+    std::unique_ptr<ApiServer> reviews_;  // is asked about clients of the next two
+    std::unique_ptr<MetricsGuard> guard_;
+    std::unique_ptr<net::HttpServer> scrapes_;  // null: the admin server has the metrics
     std::unique_ptr<net::HttpServer> admin_;
     bool stopping_ = false;
 };

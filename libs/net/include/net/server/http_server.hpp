@@ -70,9 +70,10 @@ using IsToKnown = std::function<bool(const HttpResponse&)>;
 struct ServerConfig {
     /// "::" takes IPv4, too, and IPv4 alone where the machine has no IPv6.
     std::string host = "::";
-    std::uint16_t port = 0;         ///< 0: any free port
-    std::shared_ptr<Tls> tls = {};  ///< null: plain HTTP
-    bool share_port = false;        ///< SO_REUSEPORT, for one server per thread on the same port
+    std::uint16_t port = 0;             ///< 0: any free port
+    std::shared_ptr<Tls> tls = {};      ///< null: plain HTTP
+    bool asks_for_certificates = true;  ///< false: clients need no certificate, whatever `tls` has of them
+    bool share_port = false;            ///< SO_REUSEPORT, for one server per thread on the same port
     ServerLimits limits = {};
     Refuse refuse = {};  ///< empty: plain text
     /// After such a response a connection is known. Connections that are not known are closed first at a

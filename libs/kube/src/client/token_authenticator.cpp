@@ -1,16 +1,16 @@
-#include "admission/token_authenticator.hpp"
+#include "kube/client/token_authenticator.hpp"
 
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <utility>
 
-#include "admission/review_turns.hpp"
-
-namespace admission {
+namespace kube {
 namespace {
 
-constexpr kube::Resource token_reviews = {"authentication.k8s.io", "v1", "tokenreviews", false};
+constexpr Resource token_reviews = {"authentication.k8s.io", "v1", "tokenreviews", false};
+constexpr Resource access_reviews = {"authorization.k8s.io", "v1", "subjectaccessreviews", false};
 constexpr std::string_view scheme = "Bearer ";
+constexpr std::size_t largest_answer = 64 * 1024;
 
 bool starts_with_scheme(std::string_view value) {
     return value.size() > scheme.size() &&
@@ -24,8 +24,9 @@ bool contains(const api::Json& list, std::string_view text) {
 }
 
 AuthResult result_of(const api::Json& status, const AuthPolicy& rules) {
+    if (!status["authenticated"].bool_or(false)) return AuthResult::unauthorized;
     // An API server without support for audiences would omit them.
-    if (!status["authenticated"].bool_or(false) || !contains(status["audiences"], rules.audience))
+    if (!rules.audience.empty() && !contains(status["audiences"], rules.audience))
         return AuthResult::unauthorized;
     const std::string user(status["user"]["username"].as_string());
     return rules.users.empty() || rules.users.contains(user) ? AuthResult::admitted : AuthResult::forbidden;
@@ -50,7 +51,7 @@ bool TokenAuthenticator::was_admitted(std::string_view token) const {
     return admitted_.known.contains(net::digest_of(token));
 }
 
-net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTime deadline) {
+net::Task<AuthResult> TokenAuthenticator::ask(std::string token, SteadyTime deadline) {
     using namespace boost::asio::experimental::awaitable_operators;
     const net::Digest digest = net::digest_of(token);
     const bool waits_for_another = reviews_.is_running(digest);
@@ -62,7 +63,7 @@ net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTim
     co_return result ? *result : AuthResult::unknown;
 }
 
-net::Task<AuthResult> TokenAuthenticator::review_in_time(std::string token, kube::SteadyTime deadline) {
+net::Task<AuthResult> TokenAuthenticator::review_in_time(std::string token, SteadyTime deadline) {
     using namespace boost::asio::experimental::awaitable_operators;
     const net::Digest digest = net::digest_of(token);
     const auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
@@ -80,21 +81,45 @@ net::Task<AuthResult> TokenAuthenticator::review_in_time(std::string token, kube
 }
 
 net::Async<AuthResult> TokenAuthenticator::review(std::string token) {
+    api::Json spec = api::Json::object({{"token", std::move(token)}});
+    if (!rules_.audience.empty()) spec["audiences"] = api::Json::array({api::Json(rules_.audience)});
     const api::Json body = api::Json::object(
-        {{"apiVersion", "authentication.k8s.io/v1"},
-         {"kind", "TokenReview"},
-         {"spec", api::Json::object({{"token", std::move(token)},
-                                     {"audiences", api::Json::array({api::Json(rules_.audience)})}})}});
-    kube::Request request = kube::create(token_reviews, body);
-    request.max_answer = lookup_limits::largest_token_review;
-    const auto answer = co_await kube::fetch(server_, std::move(request));
+        {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenReview"}, {"spec", std::move(spec)}});
+    Request request = create(token_reviews, body);
+    const auto status = co_await status_of(std::move(request));
+    if (!status) co_return status.error();
+    const AuthResult result = result_of(*status, rules_);
+    if (result != AuthResult::admitted || rules_.path.empty()) co_return result;
+    api::Json user = (*status)["user"];
+    co_return co_await review_access(std::move(user));
+}
+
+net::Async<AuthResult> TokenAuthenticator::review_access(api::Json user) {
+    api::Json spec = api::Json::object(
+        {{"user", user["username"]},
+         {"nonResourceAttributes", api::Json::object({{"path", rules_.path}, {"verb", "get"}})}});
+    // A webhook of the cluster may decide by any of these.
+    for (const char* member : {"uid", "groups", "extra"})
+        if (!user[member].is_null()) spec[member] = user[member];
+    const api::Json body = api::Json::object({{"apiVersion", "authorization.k8s.io/v1"},
+                                              {"kind", "SubjectAccessReview"},
+                                              {"spec", std::move(spec)}});
+    Request request = create(access_reviews, body);
+    const auto status = co_await status_of(std::move(request));
+    if (!status) co_return status.error();
+    co_return (*status)["allowed"].bool_or(false) ? AuthResult::admitted : AuthResult::forbidden;
+}
+
+net::Async<api::Json> TokenAuthenticator::status_of(Request request) {
+    request.max_answer = largest_answer;
+    auto answer = co_await fetch(server_, std::move(request));
     if (!answer) co_return answer.error();
-    const api::Json& status = (*answer)["status"];
-    // An answer without a result does not refuse the token.
+    api::Json status = (*answer)["status"];
+    // An answer without a result does not refuse anybody.
     if (!status.is_object())
         co_return api::Error{.code = api::Errc::internal,
-                             .message = "the API server's answer is no TokenReview with a status"};
-    co_return result_of(status, rules_);
+                             .message = "the API server's answer is no review with a status"};
+    co_return status;
 }
 
 std::optional<AuthResult> TokenAuthenticator::recall(const net::Digest& digest) {
@@ -114,7 +139,7 @@ void TokenAuthenticator::remember(const net::Digest& digest, AuthResult result) 
         memory.known.erase(memory.order.front());
         memory.order.pop_front();
     }
-    memory.known[digest] = {.result = result, .until = clock_.now() + remembered_for};
+    memory.known[digest] = {.result = result, .until = clock_.now() + rules_.remembered_for};
     memory.order.push_back(digest);
 }
 
@@ -128,4 +153,4 @@ void TokenAuthenticator::note(const api::Error* error) {
         log_.info("reviews of tokens work again");
 }
 
-}  // namespace admission
+}  // namespace kube

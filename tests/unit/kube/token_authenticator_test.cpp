@@ -1,4 +1,4 @@
-#include "admission/token_authenticator.hpp"
+#include "kube/client/token_authenticator.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <catch2/catch.hpp>
@@ -7,10 +7,10 @@
 #include "support/printers.hpp"
 #include "support/virtual_clock.hpp"
 
-using admission::AuthPolicy;
-using admission::AuthResult;
-using admission::TokenAuthenticator;
 using api::Json;
+using kube::AuthPolicy;
+using kube::AuthResult;
+using kube::TokenAuthenticator;
 using namespace std::chrono_literals;
 
 namespace {
@@ -72,9 +72,9 @@ TEST_CASE("a bearer token is read from the Authorization header", "[authenticati
     for (const auto& [value, want] : cases) {
         CAPTURE(value);
         const net::HttpRequest request = {.headers = {{"authorization", value}}};
-        CHECK(admission::bearer_token(request) == want);
+        CHECK(kube::bearer_token(request) == want);
     }
-    CHECK(admission::bearer_token({}).empty());
+    CHECK(kube::bearer_token({}).empty());
 }
 
 TEST_CASE("the API server returns the user of a token", "[authentication]") {
