@@ -26,6 +26,21 @@ def with_progress(overlay, directory):
     return made
 
 
+def with_secure_metrics(overlay, directory):
+    """Writes the overlay with component secure-metrics, and prometheus-secure in place of prometheus. Returns its folder, below
+    `directory`."""
+    made = pathlib.Path(directory) / f"{overlay.name}-with-secure-metrics"
+    made.mkdir()
+    kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text())
+    before = [(overlay / each).resolve() for each in kustomization["components"]]
+    wanted = [MANIFESTS / "components" / "prometheus-secure" if each.name == "prometheus" else each for each in before]
+    added = MANIFESTS / "components" / "secure-metrics"
+    kustomization["components"] = [os.path.relpath(each, made) for each in (wanted if added in wanted else [*wanted, added])]
+    kustomization["resources"] = [os.path.relpath((overlay / each).resolve(), made) for each in kustomization["resources"]]
+    (made / "kustomization.yaml").write_text(json.dumps(kustomization))
+    return made
+
+
 def with_images(folder, images, directory):
     """Writes the kustomization `folder` with these `images` into the directory. Returns the directory."""
     made = pathlib.Path(directory)

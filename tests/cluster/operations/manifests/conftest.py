@@ -11,7 +11,7 @@ import pytest
 from controlplane import ControlPlane, binaries
 from emptied import emptied
 from node.release import jobset_manifests
-from overlays import with_progress
+from overlays import with_progress, with_secure_metrics
 from releases import DIGESTS, VERSION, make_release
 from schema_server import ROOT, build, by_name, installed, load_all, namespaces, plane, rest  # noqa: F401
 
@@ -71,6 +71,18 @@ def and_progress(plane, tmp_path_factory):
     def folder(name):
         return with_progress(ROOT / "manifests" / "overlays" / name, directory)
     return lambda name: by_name(build(plane, folder(name)))
+
+
+@pytest.fixture(scope="session")
+def and_secure_metrics(plane, tmp_path_factory):
+    """Returns the objects of an overlay, with component progress if asked, to which secure metrics are added, by kind and name."""
+    directory = tmp_path_factory.mktemp("secure")
+
+    @functools.cache
+    def folder(name, progress):
+        before = ROOT / "manifests" / "overlays" / name
+        return with_secure_metrics(with_progress(before, directory) if progress else before, directory)
+    return lambda name, progress=False: by_name(build(plane, folder(name, progress)))
 
 
 @pytest.fixture(scope="session")

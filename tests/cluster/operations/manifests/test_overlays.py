@@ -111,6 +111,45 @@ def test_the_monitor_and_the_alerts_are_labelled_as_the_guide_says(plane, overla
     assert labelled == {"PodMonitor", "PrometheusRule"}
 
 
+SERVED = {"webhook": {"webhook", "admin", "metrics"}, "reconciler": {"admin", "metrics"}, "progress": {"progress", "admin", "metrics"}}
+
+
+@pytest.mark.parametrize("name", [name for name in (*INSTALLABLE, *NEED_OTHERS) if name != "namespaced"])
+def test_secure_metrics_can_be_added_to_every_overlay(plane, installed, others, and_progress, and_secure_metrics, name):
+    before, objects = and_progress(name), and_secure_metrics(name, progress=True)
+    monitors = {("PodMonitor", "signalbox")} & before.keys()
+    assert before.keys() - objects.keys() == monitors
+    assert len(objects.keys() & {("ServiceMonitor", "signalbox")}) == len(monitors)
+    for program in programs_of(objects):
+        assert "--metrics-secure" in arguments(objects, program)
+        container, = deployment(objects, program)["template"]["spec"]["containers"]
+        assert {port["name"] for port in container["ports"]} == SERVED[program]
+        # The kubelet's probes need no policy.
+        opened = {port["port"] for rule in objects["NetworkPolicy", f"signalbox-{program}"]["spec"]["ingress"] for port in rule["ports"]}
+        assert opened == SERVED[program] - {"admin"}
+        assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {"admin"}
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
+                          "--force-conflicts", "-f", "-"], capture_output=True, text=True, input=json.dumps({
+                              "apiVersion": "v1", "kind": "List", "items": list(objects.values())}))
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_prometheus_finds_the_pods_by_the_services_of_the_monitor(and_secure_metrics):
+    objects = and_secure_metrics("prometheus", progress=True)
+    monitor = objects["ServiceMonitor", "signalbox"]["spec"]
+    endpoint, = monitor["endpoints"]
+    assert (endpoint["scheme"], endpoint["port"], monitor["jobLabel"]) == ("https", "metrics", "app.kubernetes.io/name")
+    selector, = monitor["selector"]["matchExpressions"]
+    selected = [obj["spec"] for (kind, _), obj in objects.items()
+                if kind == "Service" and obj["metadata"]["labels"].get(selector["key"]) in selector["values"]]
+    assert len(selected) == 3
+    for service in selected:
+        port, = service["ports"]
+        assert (port["name"], port["targetPort"], service["publishNotReadyAddresses"]) == ("metrics", "metrics", True)
+        program = service["selector"]["app.kubernetes.io/name"].removeprefix("signalbox-")
+        assert service["selector"].items() <= deployment(objects, program)["template"]["metadata"]["labels"].items()
+
+
 def preferred_topologies(pod):
     """Returns {label of nodes: the Pods of which there should be none with an equal one}."""
     terms = pod["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]

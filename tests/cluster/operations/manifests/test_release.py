@@ -105,6 +105,16 @@ def test_the_chart_adds_progress_to_each_overlay(template, and_progress, name):
     assert made == objects
 
 
+@pytest.mark.parametrize("progress", [False, True], ids=["alone", "with progress"])
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_the_chart_adds_secure_metrics_to_each_overlay(template, and_secure_metrics, name, progress):
+    made = without_policy(template("--set", f"overlay={name},metrics.secure=true,progress.enabled={str(progress).lower()}"))
+    for (kind, _), obj in made.items():
+        for container in obj["spec"]["template"]["spec"]["containers"] if kind == "Deployment" else []:
+            container["image"] = re.sub(":.*", ":dev", container["image"])
+    assert made == and_secure_metrics(name, progress)
+
+
 def test_the_chart_s_namespaces_limit_progress_as_the_overlay_does(plane, template, tmp_path):
     made = template("--set", "progress.enabled=true,namespaces={one,two}")
     overlay = by_name(build(plane, write_overlay(tmp_path, ["self-signed", "progress"], ["one", "two"], base="base")))
@@ -311,6 +321,7 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     ("imagePullSecrets={pull}", "got string, want object"),
     ("commonLabels.a=1", "got number, want string"),
     ("progress.enabled=maybe", "got string, want boolean"),
+    ("metrics.secure=maybe", "got string, want boolean"),
     ("accountPolicy=no", "got string, want boolean"),
     ("namespaces=team-a", "got string, want array"),
     ("namespaces={team-a,team-a}", "are equal"),

@@ -8,14 +8,15 @@ from deployment import write_overlay
 
 PUBLIC = "kubeflow-trainer-public"  # every account has it: tests/cluster/operations/manifests/test_overlays.py
 OF_USERS = "kubeflow-trainer-"  # the beginning of the names of that role and of the roles of tests/cluster/security/test_users.py
+FOR_SCRAPES = "signalbox-metrics-reader"  # is bound to accounts of others
 
 
 def accounts_and_roles(plane, directory, namespaces=()):
     """Returns the programs' own of every component, with their bindings, in these namespaces or everywhere."""
-    overlay = write_overlay(directory, ["self-signed", "bearer-tokens", "progress"], namespaces, base="base")
+    overlay = write_overlay(directory, ["self-signed", "bearer-tokens", "progress", "secure-metrics"], namespaces, base="base")
     found = yaml.load_all(plane.kubectl("kustomize", overlay), Loader=yaml.CSafeLoader)
     return [each for each in found if each["kind"] == "ServiceAccount"
-            or "Role" in each["kind"] and not each["metadata"]["name"].startswith(OF_USERS)]
+            or "Role" in each["kind"] and not each["metadata"]["name"].startswith((OF_USERS, FOR_SCRAPES))]
 
 
 def elsewhere(obj, name, spaces):

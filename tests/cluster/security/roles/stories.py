@@ -393,6 +393,21 @@ def token_is_asked_about(tale):
     return asked
 
 
+def client_of_metrics_is_asked_about(tale):
+    account = f"/api/v1/namespaces/{tale.system}/serviceaccounts/{tale.program.name}"
+    token = tale.rest.request("POST", f"{account}/token", {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
+                                                           "spec": {}})["status"]["token"]
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+
+    def asked():
+        connection = http.client.HTTPSConnection("127.0.0.1", tale.program.port_of("metrics"), context=trust, timeout=30)
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}"})
+        return connection.getresponse().status == 403  # it may not get them
+    asked()
+    return asked
+
+
 # Stories of the server of progress reports ------------------------------------------------------------------------------------
 
 def report(tale):

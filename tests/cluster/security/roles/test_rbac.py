@@ -37,6 +37,9 @@ LISTED = [
     ("webhook", "get update", ADMISSION, "mutatingwebhookconfigurations", SHARED, "defaulter.trainer.kubeflow.org"),
     # Component bearer-tokens.
     ("webhook", "create", "authentication.k8s.io", "tokenreviews", SHARED, ""),
+    # Component secure-metrics.
+    *[(account, "create", "authorization.k8s.io", "subjectaccessreviews", SHARED, "") for account in ACCOUNTS],
+    ("reconciler", "create", "authentication.k8s.io", "tokenreviews", SHARED, ""),
 
     # Component progress.
     ("progress", "create", "authentication.k8s.io", "tokenreviews", SHARED, ""),

@@ -55,6 +55,7 @@ PROGRESS = ("--serve=progress", "--progress-listen=127.0.0.1:0", f"--progress-ce
             f"--progress-service={NAMESPACE}/signalbox-progress", "--progress-source-rate=0")
 GATE = ("--feature-gates=TrainJobStatus=true", f"--status-ca-secret={NAMESPACE}/signalbox-progress-cert")
 DEADLINE_GATE = (*GATE, "--feature-gates=TrainJobProgressDeadline=true")
+METRICS = ("--metrics-secure", "--metrics-listen=127.0.0.1:0")
 STORIES = [
     Story("reconciler", "trainjobs", stories.job_is_seen),
     Story("reconciler", "trainjobs/status", stories.job_is_seen),
@@ -86,6 +87,11 @@ STORIES = [
     Story("webhook", "services", stories.job_is_named_like_a_service),
     Story("webhook", "priorityclasses", stories.priority_of_a_volcano_gang),
     Story("webhook-callers", "tokenreviews", stories.token_is_asked_about, ("--token-audience=signalbox-webhook",)),
+    Story("webhook-metrics", "tokenreviews", stories.client_of_metrics_is_asked_about, METRICS),
+    Story("webhook-metrics", "subjectaccessreviews", stories.client_of_metrics_is_asked_about, METRICS),
+    Story("reconciler-metrics", "tokenreviews", stories.client_of_metrics_is_asked_about, METRICS),
+    Story("reconciler-metrics", "subjectaccessreviews", stories.client_of_metrics_is_asked_about, METRICS),
+    Story("progress-metrics", "subjectaccessreviews", stories.client_of_metrics_is_asked_about, (*PROGRESS, *METRICS)),
     Story("progress", "tokenreviews", stories.pod_reports, PROGRESS),
     Story("progress", "trainjobs", stories.pod_reports, PROGRESS),
     Story("progress", "trainjobs/status", stories.pod_reports, PROGRESS),
@@ -157,13 +163,19 @@ class Telling:
             self._rest.request("POST", "/api/v1/namespaces", {
                 "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         granted = []
+        # Another component may give the same program the same permission.
+        taken = [rule for each, rule in rules_of(objects) if self.story.is_about(each, rule)]
         for each in objects:
             made = elsewhere(each, self.name, spaces)
             path = path_of(made)
             if "rules" in each:
-                left = [rule for rule in each["rules"] if not self.story.is_about(each, rule)]
-                if left != each["rules"] and each["metadata"].get("namespace") != ANOTHER:
+                about = [rule for rule in each["rules"] if self.story.is_about(each, rule)]
+                same = each["metadata"]["name"].split("-")[1] == self.story.program
+                left = [rule for rule in each["rules"] if rule not in about and not (same and rule in taken)]
+                if about and each["metadata"].get("namespace") != ANOTHER:
                     self._taken[f"{path}/{made['metadata']['name']}"] = made["rules"]
+                    made["rules"] = left
+                elif same and each["kind"] == "ClusterRole":
                     made["rules"] = left
                 granted += [(made, rule) for rule in made["rules"]]
             self._rest.request("POST", path, made)
