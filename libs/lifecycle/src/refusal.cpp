@@ -76,6 +76,11 @@ bool is_rejection(const api::Error& error) {
     return status != 403 || !(lacks_permission(error.message) || namespace_terminates(error.message));
 }
 
+bool lacks_kind(const api::Error& error) {
+    return error.http_status == 404 && !webhook_misses_something(error) &&
+           !error.message.starts_with("namespaces \"");
+}
+
 api::Error rejection(std::string why, std::string field) {
     return {
         .code = api::Errc::invalid, .message = std::move(why), .field = std::move(field), .http_status = 422};

@@ -94,4 +94,14 @@ TEST_CASE("an error that rejects no object is classified by its obstacle", "[ref
     CHECK(obstacle_of({.code = api::Errc::conflict, .message = "it has changed"}) == Obstacle::passing);
 }
 
+TEST_CASE("a kind that is not served is not a webhook's 404, nor a namespace that is gone", "[refusal]") {
+    // As the API server answers for a path that it does not know, and as its clients do.
+    CHECK(lacks_kind(server_error(404, "404 page not found")));
+    CHECK(lacks_kind(server_error(404, "the server could not find the requested resource")));
+    CHECK_FALSE(lacks_kind(server_error(404, "namespaces \"vision\" not found")));
+    CHECK_FALSE(
+        lacks_kind(server_error(404, "admission webhook \"checks.example\" denied the request: not found")));
+    CHECK_FALSE(lacks_kind(server_error(403, "forbidden")));
+}
+
 }  // namespace lifecycle

@@ -1,5 +1,6 @@
 #include "reconcile/objects_of_run.hpp"
 
+#include "lifecycle/refusal.hpp"
 #include "reconcile/changed_meanwhile.hpp"
 #include "runtime/applied_hash.hpp"
 
@@ -69,7 +70,7 @@ kube::Task<StepFailure> create_for_run(kube::ApiServer& server, const runtime::B
         kube::Request request = kube::apply_new(kind, wanted);
         if (tries) request = kube::dry_run(std::move(request));
         const auto made = co_await kube::fetch(server, std::move(request));
-        if (!made && made.error().code == api::Errc::not_found)
+        if (!made && lifecycle::lacks_kind(made.error()))
             co_return lifecycle::Unavailable{name, what_the_kind_needs(built)};
         if (!made) co_return WriteFailed{name, made.error()};
         if (runtime::is_applied(wanted, *made)) continue;

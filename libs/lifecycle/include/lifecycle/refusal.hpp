@@ -21,6 +21,10 @@ enum class Obstacle {
 /// Returns the cause of an error that is not is_rejection().
 Obstacle obstacle_of(const api::Error& error);
 
+/// Returns whether the API server does not serve the kind of the object. A webhook's 404, and that of a
+/// namespace that is gone, say nothing of the kind.
+bool lacks_kind(const api::Error& error);
+
 /// Returns whether a JobSet was refused only because a quota of the number of JobSets is full, and not more
 /// than full: deleting one of the namespace makes room. The API server checks quotas last, so no other check
 /// refuses the JobSet; but it names one quota only.
