@@ -161,8 +161,15 @@ class Room:
 
     def explain(self, name):
         """Returns what `kubectl trainjob explain` says."""
+        return self._plugin("explain", name)
+
+    def listed(self):
+        """Returns the rows of `kubectl trainjob list -o wide` by name."""
+        return {line.split()[0]: line for line in self._plugin("list", "-o", "wide").splitlines()}
+
+    def _plugin(self, command, *arguments):
         program = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
-        return subprocess.run([program, "explain", "-n", self.name, name], check=True, capture_output=True, text=True,
+        return subprocess.run([program, command, "-n", self.name, *arguments], check=True, capture_output=True, text=True,
                               env={**os.environ, "KUBECONFIG": str(self._cluster.kubeconfig)}).stdout
 
     def until_ends(self, name, kind="Complete"):

@@ -147,16 +147,7 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key,
     for (const Json& pod : seen.pods.found)
         if (const auto silence = silence_of(pod)) silent.insert(silence->node);
     seen.nodes = co_await read_nodes(server, std::move(silent));
-    for (const auto& plugin : runtime::default_pipeline()) {
-        auto wanted = plugin->related_objects(seen.pods.found);
-        if (!wanted) continue;
-        ListQuery query = {.resource = wanted->resource,
-                           .ns = key.ns,
-                           .labels = std::move(wanted->labels),
-                           .fields = std::move(wanted->fields)};
-        const auto related = co_await read_objects(server, std::move(query));
-        if (related) plugin->add_scheduling_problems(seen.pods.found, *related);
-    }
+    co_await add_scheduling_problems(server, key.ns, seen.pods.found);
     auto events = co_await read_events(server, key);
     seen.events = part_of(std::move(events));
     auto found_lease = co_await read_if_there(server, resources::leases, lease);

@@ -197,6 +197,13 @@ void set_pods(Brief& brief, PodsState pods) {
     brief.state = activity_of(brief.stage, brief.pods);
 }
 
+void set_waiting(Brief& brief, const std::string& why) {
+    if (why.empty() || brief.stage.state != lifecycle::State::running) return;
+    brief.reason = "Unschedulable";
+    brief.message = beginning_of(why);
+    brief.failure.clear();
+}
+
 Json list_row(const Brief& job) {
     Json row = Json::object({{"namespace", job.key.ns},
                              {"name", job.key.name},

@@ -90,6 +90,9 @@ Brief brief_of(api::Json train_job, const Runtimes& runtimes);
 /// Sets the state and the number of ready nodes by the Pods.
 void set_pods(Brief& brief, PodsState pods);
 
+/// Sets what the scheduler says of a Pod that waits for a node; "" changes nothing.
+void set_waiting(Brief& brief, const std::string& why);
+
 /// Returns the fields that docs/kubectl-trainjob.md lists, with points in time rather than durations: it
 /// stays equal as long as the TrainJob does.
 api::Json list_row(const Brief& job);

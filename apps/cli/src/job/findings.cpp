@@ -58,14 +58,9 @@ std::string problem_of_container(const Json& status) {
 }
 
 std::string problem_of_scheduling(const Json& pod) {
-    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
-    const api::Condition* scheduled = api::find_condition(conditions, "PodScheduled");
-    if (!scheduled || scheduled->status != "False") return "";
-    std::string gates;
-    for (const Json& gate : pod["spec"]["schedulingGates"].items())
-        gates += (gates.empty() ? "" : ", ") + text_of(gate["name"]);
-    if (!gates.empty()) return "waits for scheduling gates: " + gates;
-    return std::string(no_node) + scheduled->message;
+    const std::string why = why_without_node(pod);
+    const bool is_gated = !pod["spec"]["schedulingGates"].items().empty();
+    return why.empty() || is_gated ? why : std::string(no_node) + why;
 }
 
 std::string problem_of_deletion(const Json& pod, api::Time now) {
@@ -131,6 +126,16 @@ std::string open_checks(const api::Json& workload) {
 }  // namespace
 
 bool comes_before(const Json& a, const Json& b) { return rank_of(a) < rank_of(b); }
+
+std::string why_without_node(const Json& pod) {
+    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
+    const api::Condition* scheduled = api::find_condition(conditions, "PodScheduled");
+    if (!scheduled || scheduled->status != "False") return "";
+    std::string gates;
+    for (const Json& gate : pod["spec"]["schedulingGates"].items())
+        gates += (gates.empty() ? "" : ", ") + text_of(gate["name"]);
+    return gates.empty() ? scheduled->message : "waits for scheduling gates: " + gates;
+}
 
 std::string times(std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
 

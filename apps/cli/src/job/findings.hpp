@@ -33,6 +33,9 @@ std::string exit_text(const api::Json& terminated);
 /// The beginning of the problem of a Pod that the scheduler has no node for.
 inline constexpr std::string_view no_node = "no node: ";
 
+/// Returns why a Pod is on no node: the scheduler's words, or gates; "" if it says nothing.
+std::string why_without_node(const api::Json& pod);
+
 /// Returns a Pod's problem in one line; "" if it has none: not scheduled, images, containers that end or
 /// restart, an eviction, a node that is silent or does not release it. `events`: those of Pods, which say why
 /// volumes are not there.

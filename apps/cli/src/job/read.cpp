@@ -5,6 +5,8 @@
 #include "api/names.hpp"
 #include "cluster/lists.hpp"
 #include "cluster/refusal.hpp"
+#include "job/findings.hpp"
+#include "runtime/plugin.hpp"
 
 namespace cli {
 namespace {
@@ -19,6 +21,8 @@ constexpr std::int64_t most_nodes = 500;
 // How long Pods of a job that stands still are looked for.
 constexpr std::chrono::hours longest_end{1};
 constexpr std::size_t most_silent_nodes = 8;
+// Each may need one more request.
+constexpr std::size_t most_waiting = 20;
 constexpr kube::Resource node_resource = {"", "v1", "nodes", false, "Node"};
 
 constexpr kube::Resource runtime_kinds[] = {resources::cluster_training_runtimes,
@@ -182,7 +186,14 @@ kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQ
     of_jobs.resource = resources::jobs;
     of_jobs.fields = "status.successful=0";
     const api::Time now = query.now;
-    const auto convert = [now](Json pod) { return pod_facts(pod, now); };
+    std::map<api::ObjectKey, std::vector<Json>> waiting;  // one Pod of each TrainJob
+    const auto convert = [&](Json pod) {
+        PodFacts facts = pod_facts(pod, now);
+        const bool waits = facts.node.empty() && !facts.ended && !facts.deletion;
+        if (waits && wanted.contains(facts.train_job) && waiting.size() < most_waiting)
+            if (auto& of_job = waiting[facts.train_job]; of_job.empty()) of_job.push_back(std::move(pod));
+        return facts;
+    };
     auto pods = co_await read_list<PodFacts>(server, std::move(of_pods), convert);
     if (!pods && query.only_pods && pods.error().code != api::Errc::unavailable) {
         api::Error error = pods.error();
@@ -206,6 +217,7 @@ kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQ
         const NodeObjects nodes = co_await read_nodes(server, std::move(silent));
         believe(nodes, *pods);
     }
+    for (auto& [key, pod] : waiting) co_await add_scheduling_problems(server, key.ns, pod);
     std::map<api::ObjectKey, Found> found;
     for (const api::ObjectKey& key : wanted) found[key];
     if (pods)
@@ -219,7 +231,23 @@ kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQ
     for (Brief& job : jobs)
         if (const auto at = found.find(job.key); at != found.end())
             set_pods(job, state_of(job, at->second, pods.has_value(), now));
+    for (Brief& job : jobs)
+        if (const auto at = waiting.find(job.key); at != waiting.end() && job.pods.what == PodsDo::wait)
+            set_waiting(job, why_without_node(at->second.front()));
     co_return api::Result<>();
+}
+
+kube::Task<> add_scheduling_problems(kube::ApiServer& server, std::string ns, std::vector<Json>& pods) {
+    for (const auto& plugin : runtime::default_pipeline()) {
+        auto wanted = plugin->related_objects(pods);
+        if (!wanted) continue;
+        ListQuery query = {.resource = wanted->resource,
+                           .ns = ns,
+                           .labels = std::move(wanted->labels),
+                           .fields = std::move(wanted->fields)};
+        const auto related = co_await read_objects(server, std::move(query));
+        if (related) plugin->add_scheduling_problems(pods, *related);
+    }
 }
 
 kube::Task<NodeObjects> read_nodes(kube::ApiServer& server, std::set<std::string> names) {

@@ -36,10 +36,14 @@ struct PodsQuery {
 
 /// Reads what the Pods of TrainJobs do, by one list of Pods and one of Jobs for all: of those whose status
 /// does not show it, and, if there are at most 60 with 500 nodes, of those that run or have stopped within an
-/// hour. No requests if there are none. `notes` as above; without Pods their Jobs count. Fails only if Pods
-/// are needed, and the reason why they cannot be read does not pass by itself.
+/// hour. No requests if there are none. Of 20 that wait, the scheduler's words become the message. `notes` as
+/// above; without Pods their Jobs count. Fails only if Pods are needed, and the reason why they cannot be
+/// read does not pass by itself.
 kube::Async<> read_pods(kube::ApiServer& server, std::vector<Brief>& jobs, PodsQuery query,
                         std::vector<std::string>& notes);
+
+/// Adds to Pods of one TrainJob without a node what the objects of gang schedulers say of them.
+kube::Task<> add_scheduling_problems(kube::ApiServer& server, std::string ns, std::vector<api::Json>& pods);
 
 /// Reads these nodes, eight at most, until one is forbidden.
 kube::Task<NodeObjects> read_nodes(kube::ApiServer& server, std::set<std::string> names);

@@ -47,6 +47,7 @@ def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
         said = wait_for("explain to show it", lambda: (lambda text: text if "waits as a gang of 2: " in text else None)(here.explain("second")),
                         interval=1)
         assert "State     waits for its Pods" in said
+        assert "Unschedulable" in here.listed()["second"] and "waits as a gang of 2: " in here.listed()["second"]
         waits = wait_for("the condition of the second", lambda: conditions(here.rest.get("trainjobs", "second")).get("GangReady"))
         assert (waits["status"], waits["reason"]) == ("False", "PodsNotReady")
         here.finish("first")

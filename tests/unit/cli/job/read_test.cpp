@@ -70,4 +70,33 @@ TEST_CASE("Pods that are needed, and cannot be read for a moment, are read again
     CHECK(read.notes.size() == 1);
 }
 
+TEST_CASE("the message of a job that waits for a node is the scheduler's", "[list]") {
+    AnsweringServer server;
+    server.has_empty_lists = true;
+    server.bodies[pods_query] = R"({"items": [
+        {"metadata": {"name": "night-node-0-0", "namespace": "vision", "labels": {"jobset.sigs.k8s.io/jobset-name": "night"}},
+         "spec": {"schedulingGroup": {"podGroupName": "night"}}, "status": {"phase": "Pending", "conditions": [
+             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4 nodes are available"}]}}]})";
+    const auto message = [&server] {
+        boost::asio::io_context context;
+        Read read = {.jobs = {Brief{.key = {"vision", "night"},
+                                    .stage = {.state = lifecycle::State::running},
+                                    .needs_pods = true}}};
+        boost::asio::co_spawn(context, read_pods(server, read.jobs, {.now = now}, read.notes),
+                              [&read](std::exception_ptr, auto result) { read.result = std::move(result); });
+        context.run();
+        REQUIRE(read.result);
+        CHECK(read.jobs[0].state.word == "waits for its Pods");
+        CHECK(read.jobs[0].reason == "Unschedulable");
+        return read.jobs[0].message;
+    };
+    CHECK(message() == "0/4 nodes are available");
+    server.bodies
+        ["/apis/scheduling.k8s.io/v1beta1/namespaces/vision/"
+         "podgroups?limit=500&fieldSelector=metadata.name%3Dnight"] =
+        R"({"items": [{"metadata": {"name": "night"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 4}}}, "status": {"conditions": [
+            {"type": "PodGroupInitiallyScheduled", "status": "False", "message": "room for 3"}]}}]})";
+    CHECK(message() == "waits as a gang of 4: room for 3");
+}
+
 }  // namespace cli
