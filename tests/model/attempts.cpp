@@ -38,11 +38,9 @@ Scenario with_restarts(Scenario scenario, const char* want) {
 const char* const once_a_job = R"({"maxRestarts":1})";
 const char* const thrice_a_job = R"({"maxRestarts":3})";
 const char* const with_a_minute = R"({"maxRestarts":3,"backoff":{"initialSeconds":60}})";
-const char* const given_up = "+JobsCreationSucceeded +ReachedMaxRestarts; finished; snapshot; 0 active";
-const char* const given_up_later =
-    "-Resumed +JobsCreationSucceeded +ReachedMaxRestarts; finished; snapshot; 0 active";
-const char* const given_up_suspended =
-    "+JobsCreationSucceeded +Suspended +ReachedMaxRestarts; finished; snapshot; 0 active";
+const char* const given_up = "+ReachedMaxRestarts; finished; snapshot; 0 active";
+const char* const given_up_later = "-Resumed +ReachedMaxRestarts; finished; snapshot; 0 active";
+const char* const given_up_suspended = "+Suspended +ReachedMaxRestarts; finished; snapshot; 0 active";
 
 const std::vector<std::string> restarts_and_completes = {"AllJobsCompleted", "JobsCreationSucceeded",
                                                          "TrainJobRestarted", "WaitingForDeletion"};
@@ -67,14 +65,13 @@ std::vector<Scenario> of_policies() {
          600s,
          counts_all_restarts(),
          restarted("1,0")},
-        with_restarts(
-            {"a rule of a failure policy ends a job",
-             {{1s, policy(R"({"maxRestarts":3,"rules":[
+        with_restarts({"a rule of a failure policy ends a job",
+                       {{1s, policy(R"({"maxRestarts":3,"rules":[
                              {"action":"FailTrainJob","onExitCodes":{"operator":"In","values":[1]}}]})")},
-              {2s, make_job(with(pods_that("5", "failed")))}},
-             {"+JobsCreationSucceeded +FailJobSetFailurePolicyAction; finished; snapshot; 0 active"},
-             {"FailJobSetFailurePolicyAction", "JobsCreationSucceeded"}},
-            "0,0"),
+                        {2s, make_job(with(pods_that("5", "failed")))}},
+                       {"+FailJobSetFailurePolicyAction; finished; snapshot; 0 active"},
+                       {"FailJobSetFailurePolicyAction", "JobsCreationSucceeded"}},
+                      "0,0"),
         with_restarts({"a node refuses the Pods of a job",
                        {{1s, policy("{}")}, {2s, make_job(with(pods_that("5", "refused")))}},
                        {completed},
@@ -186,7 +183,7 @@ std::vector<Scenario> between_attempts() {
                         {30s, remove_job("Background")}},
                        {"+JobsCreationSucceeded +BackingOff (deleted); finished; snapshot; 0 active",
                         // It was judged only then, or never had a JobSet.
-                        "+JobsCreationSucceeded +ReachedMaxRestarts (deleted); finished; snapshot; 0 active",
+                        "+ReachedMaxRestarts (deleted); finished; snapshot; 0 active",
                         "no conditions (deleted); no JobSet; snapshot; 0 active",
                         "no conditions (deleted); no JobSet; no snapshot; 0 active"},
                        {"JobsCreationSucceeded", "TrainJobRestarted"}},
@@ -196,7 +193,7 @@ std::vector<Scenario> between_attempts() {
                         {2s, make_job(with(pods_that("20", "failed")))},
                         {5s, hold(train_jobs)},
                         {10s, remove_job("Background")}},
-                       {"+JobsCreationSucceeded +ReachedMaxRestarts (deleted); finished; snapshot; 0 active",
+                       {"+ReachedMaxRestarts (deleted); finished; snapshot; 0 active",
                         // It was deleted before it had a JobSet.
                         "no conditions (deleted); no JobSet; snapshot; 0 active",
                         "no conditions (deleted); no JobSet; no snapshot; 0 active"},
@@ -207,7 +204,7 @@ std::vector<Scenario> between_attempts() {
              {{1s, policy(with_a_minute)},
               {2s, make_job(with(pods_that("20", "failed-once")), set("activeDeadlineSeconds", "40"))}},
              // By a wrong clock it may pass late, and to a reconciler that was down, in the next attempt.
-             {"+JobsCreationSucceeded +DeadlineExceeded; finished; snapshot; 0 active", completed, overdue,
+             {"+DeadlineExceeded; finished; snapshot; 0 active", completed, overdue,
               // It was seen only then, or not again before.
               "+DeadlineExceeded; no JobSet; no snapshot; 0 active",
               "+DeadlineExceeded; no JobSet; snapshot; 0 active"},
@@ -259,18 +256,18 @@ std::vector<Scenario> between_attempts() {
              {"JobsCreationSucceeded", "Resumed", "Suspended", "TrainJobRestarted", "WaitingForDeletion"},
              900s},
             "1,1"),
-        with_restarts({"a job that its template restarts gets another JobSet",
-                       {{1s, make_runtime(own_restarts(3))},
-                        {2s, make_job(with_affinity(pods_that("20", "failed-once"), "a"))},
-                        {30s, change_job(suspend)},
-                        {60s, change_job(with_affinity(pods_that("20"), "b"))},
-                        {90s, change_job(resume)}},
-                       {resumed_and_completed, completed,
-                        "+JobsCreationSucceeded +Suspended +AllJobsCompleted; finished; snapshot; 0 active"},
-                       {"AllJobsCompleted", "JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended",
-                        "TrainJobRestarted", "WaitingForDeletion"},
-                       900s},
-                      "1,1"),
+        with_restarts(
+            {"a job that its template restarts gets another JobSet",
+             {{1s, make_runtime(own_restarts(3))},
+              {2s, make_job(with_affinity(pods_that("20", "failed-once"), "a"))},
+              {30s, change_job(suspend)},
+              {60s, change_job(with_affinity(pods_that("20"), "b"))},
+              {90s, change_job(resume)}},
+             {resumed_and_completed, completed, "+Suspended +AllJobsCompleted; finished; snapshot; 0 active"},
+             {"AllJobsCompleted", "JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended",
+              "TrainJobRestarted", "WaitingForDeletion"},
+             900s},
+            "1,1"),
     };
 }
 

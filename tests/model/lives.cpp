@@ -13,7 +13,7 @@ std::vector<Scenario> beginnings_and_ends() {
          {"JobsCreationSucceeded", "AllJobsCompleted"}},
         {"a job fails",
          {{1s, make_runtime()}, {2s, make_job(with(pods_that("5", "failed")))}},
-         {"+JobsCreationSucceeded +FailedJobs; finished; snapshot; 0 active"},
+         {"+FailedJobs; finished; snapshot; 0 active"},
          {"FailedJobs", "JobsCreationSucceeded"}},
         {"a job goes on running",
          {{1s, make_runtime()}, {2s, make_job(with(pods_that("never")))}},

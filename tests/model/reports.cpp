@@ -13,11 +13,9 @@ namespace {
 using namespace ends;
 
 const char* const stalled = "+JobsCreationSucceeded +ProgressDeadlineExceeded; running; snapshot; 1 active";
-const char* const failed = "+JobsCreationSucceeded +ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
+const char* const failed = "+ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
 // The write of the condition was on its way as the JobSet finished, which then stays.
-const char* const failed_as_it_finished =
-    "+JobsCreationSucceeded +ProgressDeadlineExceeded; finished; snapshot; 0 active";
-const char* const failed_before_it_began = "+ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
+const char* const failed_as_it_finished = "+ProgressDeadlineExceeded; finished; snapshot; 0 active";
 const char* const failed_before_anything = "+ProgressDeadlineExceeded; no JobSet; no snapshot; 0 active";
 
 // The annotations of the progress deadline.
@@ -126,8 +124,7 @@ const std::vector<std::string> restarts_and_runs = {"JobsCreationSucceeded", "Tr
                                                     "WaitingForDeletion"};
 
 std::vector<Scenario> start_deadlines() {
-    const char* const failed_later =
-        "-Resumed +JobsCreationSucceeded +ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
+    const char* const failed_later = "-Resumed +ProgressDeadlineExceeded; no JobSet; snapshot; 0 active";
     const std::vector<std::string> fails = {"JobSetDeleted", "JobsCreationSucceeded",
                                             "ProgressDeadlineExceeded"};
     return {
@@ -169,9 +166,9 @@ std::vector<Scenario> start_deadlines() {
 }
 
 std::vector<Scenario> hangs() {
-    const char* const given_up = "+JobsCreationSucceeded +ReachedMaxRestarts; no JobSet; snapshot; 0 active";
+    const char* const given_up = "+ReachedMaxRestarts; no JobSet; snapshot; 0 active";
     const char* const failed_as_it_was_deleted =
-        "+JobsCreationSucceeded +ProgressDeadlineExceeded (deleted); no JobSet; snapshot; 0 active";
+        "+ProgressDeadlineExceeded (deleted); no JobSet; snapshot; 0 active";
     const char* const next_one_waits =
         "+JobsCreationSucceeded +BackingOff +Suspended; suspended; snapshot; 0 active";
     const char* const suspend = R"({"spec":{"suspend":true}})";
@@ -231,7 +228,7 @@ std::vector<Scenario> hangs() {
                            {2s, make_job(with(pods_that("never")), limited("Restart"),
                                          set("activeDeadlineSeconds", "170"))}},
                           hung),
-             {overdue, overdue_before_it_began, overdue_before_anything},
+             {overdue, overdue_before_anything},
              {"DeadlineExceeded", "JobsCreationSucceeded", "TrainJobRestarted", "WaitingForDeletion"}},
             "1,1"),
         with_restarts({"a job that hangs is deleted and held by a finalizer",
@@ -264,7 +261,7 @@ std::vector<Scenario> hangs() {
 }  // namespace
 
 std::vector<Scenario> progress_deadlines() {
-    const std::vector<std::string> failed_ends = {failed, failed_before_it_began, failed_before_anything};
+    const std::vector<std::string> failed_ends = {failed, failed_before_anything};
     std::vector<Scenario> all = {
         {"a job without progress is stalled",
          all_of_steps(begin("Warn"), {{20s, report()}}),
@@ -313,7 +310,7 @@ std::vector<Scenario> progress_deadlines() {
                                       {60s, change_job(R"({"spec":{"suspend":true}})")},
                                       {200s, change_job(R"({"spec":{"suspend":false}})")}}),
          // The suspension is over before a reconciler sees it.
-         {resumed_and_running, running, failed, failed_before_it_began, failed_before_anything},
+         {resumed_and_running, running, failed, failed_before_anything},
          {"JobsCreationSucceeded", "Resumed", "Suspended"}},
         {"a job reports nothing while it waits for its next attempt, nor soon after",
          {{1s, make_runtime(
@@ -323,7 +320,7 @@ std::vector<Scenario> progress_deadlines() {
           {60s, report()},
           {80s, report(20)}},
          // Reports that no Pod has sent, since the reconciler was down before there was a JobSet.
-         {completed, failed_before_it_began},
+         {completed, failed},
          {"AllJobsCompleted", "JobsCreationSucceeded", "TrainJobRestarted", "WaitingForDeletion"},
          900s},
         {"a job has finished as its progress deadline passes",
@@ -331,7 +328,7 @@ std::vector<Scenario> progress_deadlines() {
           {1s, serve_reports(700s)},
           {2s, make_job(with(pods_that("130")), limited("Fail"))},
           {20s, report()}},
-         {completed, failed, failed_as_it_finished, failed_before_it_began, failed_before_anything},
+         {completed, failed, failed_as_it_finished, failed_before_anything},
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
     };
     for (auto make : {start_deadlines, hangs})

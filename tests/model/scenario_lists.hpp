@@ -32,16 +32,13 @@ Scenario refusable(Scenario scenario);
 /// Ends that many scenarios have.
 namespace ends {
 
-inline const char* const completed = "+JobsCreationSucceeded +AllJobsCompleted; finished; snapshot; 0 active";
-inline const char* const resumed_and_completed =
-    "-Resumed +JobsCreationSucceeded +AllJobsCompleted; finished; snapshot; 0 active";
+inline const char* const completed = "+AllJobsCompleted; finished; snapshot; 0 active";
+inline const char* const resumed_and_completed = "-Resumed +AllJobsCompleted; finished; snapshot; 0 active";
 inline const char* const gone = "gone; no JobSet; no snapshot; 0 active";
 inline const char* const running = "+JobsCreationSucceeded; running; snapshot; 1 active";
 inline const char* const resumed_and_running = "-Resumed +JobsCreationSucceeded; running; snapshot; 1 active";
 inline const char* const held = "+JobsCreationSucceeded +Suspended; suspended; snapshot; 0 active";
-inline const char* const overdue = "+JobsCreationSucceeded +DeadlineExceeded; no JobSet; snapshot; 0 active";
-// A reconciler that was down until the deadline had passed never created the JobSet.
-inline const char* const overdue_before_it_began = "+DeadlineExceeded; no JobSet; snapshot; 0 active";
+inline const char* const overdue = "+DeadlineExceeded; no JobSet; snapshot; 0 active";
 inline const char* const overdue_before_anything = "+DeadlineExceeded; no JobSet; no snapshot; 0 active";
 /// There is a snapshot, but the status does not have its digest, and the runtime is gone: it could be
 /// anybody's.

@@ -48,7 +48,7 @@ std::vector<Scenario> takeovers() {
                     {{1s, make_runtime()},
                      {2s, make_job(with(pods_that("never")), set("activeDeadlineSeconds", "20"))},
                      {3s, apply_original_job_set()}},
-                    {"+JobsCreationSucceeded +DeadlineExceeded; no JobSet; no snapshot; 0 active",
+                    {"+DeadlineExceeded; no JobSet; no snapshot; 0 active",
                      // Its clock is slow.
                      overdue},
                     {"DeadlineExceeded", "JobSetDeleted", "JobsCreationSucceeded"}},

@@ -78,8 +78,11 @@ Conclusion Concluder::take() && {
     conclusion_.requeues_for_progress = look && conclusion_.requeue_after == look;
     if (auto restarted = restart_event(observed_, conclusion_.restarts))
         conclusion_.events.push_back(std::move(*restarted));
-    for (Event& event : condition_events(job_.conditions, conclusion_.conditions))
+    const api::Condition* end = end_of(conclusion_.conditions);
+    for (Event& event : condition_events(job_.conditions, conclusion_.conditions)) {
+        if (end && event.reason == end->reason) event.note += details_of_end_;
         conclusion_.events.push_back(std::move(event));
+    }
     return std::move(conclusion_);
 }
 
@@ -138,10 +141,9 @@ void Concluder::operator()(const StoreTransition&) {
 void Concluder::operator()(const Finish& finish) {
     knows_job_set_ = true;  // there will be no other one
     merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation, now_);
-    if (finish.settle) {
-        follow_suspend();
-        settle_created(finish);
-    }
+    if (finish.settle) follow_suspend();
+    end_created(finish);
+    details_of_end_ = finish.details;
     api::Condition condition = finish.condition;
     condition.observed_generation = job_.meta.generation;
     if (outcome_.failure) {
@@ -531,24 +533,27 @@ void Concluder::not_created(std::string_view reason, std::string message) {
     requeue_soon();
 }
 
-// Sets `Created` if a crash after the creation of the JobSet has left it out.
-void Concluder::settle_created(const Finish& finish) {
+// An end has one True condition, the end itself. What kept the objects from being created stays, unless they
+// were.
+void Concluder::end_created(const Finish& finish) {
     const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
-    const bool unknown = !said || is_open(*said);
-    if (finish.from_job_set || (unknown && own_job_set(observed_))) created();
+    if (!said) return;
+    const bool is_mended = finish.settle && is_open(*said) && own_job_set(observed_);
+    if (said->is_true() || finish.from_job_set || is_mended) say_nothing_of_creation();
 }
 
 // Stores the run policy that the job began with. A job that has ended keeps the stored one.
 void Concluder::follow_policy(const Decision& decision) {
     const bool is_fixed = job_.run_policy && had_job_set(job_);
     if (is_fixed || api::terminal_condition(job_)) return;
+    const bool finishes = std::holds_alternative<Finish>(decision);
     if (outcome_.run_policy)
         conclusion_.run_policy = outcome_.run_policy;
     else if (observed_.snapshot_policy && !awaits_snapshot())
         conclusion_.run_policy = observed_.snapshot_policy;
-    else if (std::holds_alternative<Finish>(decision) && !has_begun(observed_) && observed_.live_policy)
+    else if (finishes && !has_begun(observed_) && observed_.live_policy)
         conclusion_.run_policy = observed_.live_policy;
-    else if (wants_snapshot_policy(observed_) && !observed_.snapshot_policy && shows_job_set())
+    else if (wants_snapshot_policy(observed_) && !observed_.snapshot_policy && (finishes || shows_job_set()))
         // A policy that was stored before the JobSet may be of another snapshot, and would stay from now on.
         conclusion_.run_policy.reset();
 }

@@ -51,7 +51,7 @@ private:
     void forget_errors();
     void creating();
     void not_created(std::string_view reason, std::string message);
-    void settle_created(const Finish& finish);
+    void end_created(const Finish& finish);
 
     void note_failure();
     void follow_attempt();
@@ -82,6 +82,7 @@ private:
     const api::Time now_;
     const Options& options_;
     bool knows_job_set_;  // false if the JobSet may be outdated
+    std::string details_of_end_;
     Conclusion conclusion_;
 };
 

@@ -66,6 +66,13 @@ Finish fail(std::string_view reason, std::string message, bool settle) {
             .settle = settle};
 }
 
+// The message is the one that Kubeflow's API names, for programs that compare it.
+Finish exceeded(const ActiveDeadline& limit, const api::TrainJob& job) {
+    Finish finish = fail(api::reason::deadline_exceeded, "TrainJob exceeded its active deadline", true);
+    finish.details = " of " + std::to_string(limit.seconds) + "s: " + source_of(limit, job);
+    return finish;
+}
+
 // Step 6: the deadline counts from the first resume.
 bool must_store_first_resume(const Observed& observed) {
     return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(observed);
@@ -96,10 +103,7 @@ std::optional<Finish> controller_failure(const Observed& observed, api::Time now
             false);
     const auto limit = active_deadline(observed);
     if (limit && !observed.clock_is_uncertain && time_left(observed, now) == std::chrono::seconds(0))
-        return fail(api::reason::deadline_exceeded,
-                    "TrainJob exceeded its active deadline of " + std::to_string(limit->seconds) +
-                        "s: " + source_of(*limit, job),
-                    true);
+        return exceeded(*limit, job);
     return overdue(observed, now);
 }
 

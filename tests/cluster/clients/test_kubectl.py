@@ -19,7 +19,7 @@ WANT = {
                   [("Normal", "JobsCreationSucceeded"), ("Normal", "AllJobsCompleted")]),
     "failed": ("Failed", "FailedJobs", "first failed job: failed-node-0",
                [("Normal", "JobsCreationSucceeded"), ("Warning", "FailedJobs")]),
-    "late": ("Failed", "DeadlineExceeded", "TrainJob exceeded its active deadline of 5s: spec.activeDeadlineSeconds",
+    "late": ("Failed", "DeadlineExceeded", "active deadline of 5s: spec.activeDeadlineSeconds",
              [("Normal", "JobsCreationSucceeded"), ("Warning", "DeadlineExceeded"), ("Normal", "JobSetDeleted")]),
     "leaving": ("Created", "JobsCreationSucceeded", "Deletion Timestamp", [("Normal", "JobsCreationSucceeded")]),
 }

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+from progress import events
 from rest import conditions, wait_for
 
 TRAIN_JOB = """
@@ -45,29 +47,21 @@ def test_a_train_job_with_a_deadline_is_created_and_runs(signalbox, kubectl, res
     assert rest.get("trainjobs", "my-trainjob")["spec"]["activeDeadlineSeconds"] == 3600
 
 
-def test_after_the_deadline_the_guides_query_prints_the_failed_condition(signalbox, kubectl, rest):
+@pytest.mark.parametrize("created", ["always", "on-failure"])
+def test_after_the_deadline_the_guides_query_prints_one_condition(signalbox, kubectl, rest, created):
     keep_pods_running(rest)
-    kubectl("apply", "-f", "-", input=manifest(deadline=8))
-    wait_for("its pod", lambda: pods(rest))
-    wait_for("the deadline", lambda: "Failed" in true_types(rest))
-
-    printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
-    failed = next(c for c in parse_all(printed) if c["type"] == "Failed")
-    assert (failed["reason"], failed["message"]) == (
-        "DeadlineExceeded", "TrainJob exceeded its active deadline of 8s: spec.activeDeadlineSeconds")
-    wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not pods(rest))
-
-
-def test_with_created_on_failure_the_failed_condition_is_the_only_true_one(signalbox, kubectl, rest):
-    keep_pods_running(rest)
-    with signalbox.reconfigured("--created-condition=on-failure"):
+    with signalbox.reconfigured(f"--created-condition={created}"):
         kubectl("apply", "-f", "-", input=manifest(deadline=8))
         wait_for("its pod", lambda: pods(rest))
         wait_for("the deadline", lambda: "Failed" in true_types(rest))
+        wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not pods(rest))
 
-    printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
-    shown = json.loads(printed)
-    assert (shown["type"], shown["reason"]) == ("Failed", "DeadlineExceeded")
+    printed = json.loads(kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH))
+    job = rest.get("trainjobs", "my-trainjob")
+    assert printed == {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "TrainJob exceeded its active deadline",
+                       "lastTransitionTime": job["status"]["completionTime"], "observedGeneration": 1}
+    wait_for("the event", lambda: events(rest, "my-trainjob", "DeadlineExceeded"))
+    assert [event["note"] for event in events(rest, "my-trainjob", "DeadlineExceeded")] == ["TrainJob exceeded its active deadline of 8s: spec.activeDeadlineSeconds"]
 
 
 def test_a_suspended_train_job_has_no_pods_and_the_guides_patch_resumes_it(signalbox, kubectl, rest):

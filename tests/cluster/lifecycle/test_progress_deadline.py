@@ -7,7 +7,7 @@ import progress_deadlines
 from attempts import EXCLUDED, attempt, counters, decisions, failed, is_backing_off, known, policy, soon, started, until_noted
 from deployment import NAMESPACE, ROOT
 from jobs import runtime, train_job
-from progress import delete_jobs, resume, suspend, uid, until, until_runs
+from progress import delete_jobs, events, resume, suspend, uid, until, until_runs
 from rest import ApiError, conditions, true_conditions, wait_for
 
 GATES = "--feature-gates=TrainJobStatus=true,TrainJobProgressDeadline=true"
@@ -37,10 +37,6 @@ def limited(name, seconds="60", action=None, start=None, of="plain-test", **opti
 def nothing_left(rest):
     yield
     delete_jobs(rest)
-
-
-def events(rest, name, reason):
-    return [event for event in rest.list("events") if event["regarding"]["name"] == name and event["reason"] == reason]
 
 
 def test_a_job_without_progress_is_stalled_until_it_makes_progress_and_fails_if_it_asks_for_that(watched, rest, admin):

@@ -6,12 +6,8 @@ import time
 import pytest
 
 from jobs import runtime, train_job
-from progress import created_at, resume, since, suspend, until, until_alone, until_gone, until_runs
+from progress import created_at, events, resume, since, suspend, until, until_alone, until_gone, until_runs
 from rest import ApiError, true_conditions, wait_for
-
-
-def message(job):
-    return true_conditions(job)["Failed"]["message"]
 
 
 def is_kept(rest, name):
@@ -122,7 +118,7 @@ def test_no_job_stays_longer_than_the_maximum_with_which_it_began(signalbox, res
 # Deadlines
 
 
-def test_the_message_names_the_deadline_and_what_set_it(signalbox, rest):
+def test_the_event_names_the_deadline_and_what_set_it(signalbox, rest):
     rest.create(runtime("usual", runPolicy={"activeDeadlineSeconds": 2}))
     rest.create(runtime("limited"))
     rest.create(train_job("by-default", "usual", seconds="never"))
@@ -130,10 +126,10 @@ def test_the_message_names_the_deadline_and_what_set_it(signalbox, rest):
         rest.create(train_job("by-maximum", "limited", seconds="never", activeDeadlineSeconds=3600))
         rest.patch("clustertrainingruntimes", "limited", {"spec": {"runPolicy": {"maxActiveDeadlineSeconds": 3}}})
     exceeded = "TrainJob exceeded its active deadline of "
-    assert message(until(rest, "by-default", "Failed", "DeadlineExceeded")) == \
-        exceeded + "2s: default of ClusterTrainingRuntime usual"
-    assert message(until(rest, "by-maximum", "Failed", "DeadlineExceeded")) == \
-        exceeded + "3s: maximum of ClusterTrainingRuntime limited"
+    for name, limit in (("by-default", "2s: default of ClusterTrainingRuntime usual"),
+                        ("by-maximum", "3s: maximum of ClusterTrainingRuntime limited")):
+        wait_for("the event", lambda name=name: events(rest, name, "DeadlineExceeded"))
+        assert [event["note"] for event in events(rest, name, "DeadlineExceeded")] == [exceeded + limit]
 
 
 def test_a_job_keeps_the_deadline_that_it_began_with(signalbox, rest):

@@ -26,8 +26,8 @@ def test_a_deadline_ends_the_job_and_its_pods_and_a_restart_does_not_move_it(sig
     # The restart has not started a new period, which would end eleven seconds after the creation. The deadline may pass during a slow start.
     assert 8 <= since(job, "Failed") - created
     assert since(job, "Failed") < max(created + 11, restarted + 3)
-    assert true_conditions(job)["Failed"]["message"] == \
-        "TrainJob exceeded its active deadline of 8s: spec.activeDeadlineSeconds"
+    assert true_conditions(job).keys() == {"Failed"}
+    assert true_conditions(job)["Failed"]["message"] == "TrainJob exceeded its active deadline"
     wait_for("JobSet and pods to be deleted", lambda: not rest.get("jobsets", "late") and not pods(rest, "late"))
     assert rest.get("trainjobs", "late") is not None
 

@@ -152,7 +152,7 @@ TEST_CASE("plugins' conditions are merged", "[conclude]") {
     CHECK(text(conclude_after(running(), 10s, outcome).conditions) ==
           "Ready=True/Yes Created=True/JobsCreationSucceeded");
     CHECK(text(conclude_after(completed_unseen(), 1min, outcome).conditions) ==
-          "Ready=True/Yes Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+          "Ready=True/Yes Complete=True/AllJobsCompleted");
 }
 
 TEST_CASE("conditions stay as new as the spec", "[conclude]") {

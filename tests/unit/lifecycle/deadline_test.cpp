@@ -162,7 +162,7 @@ TEST_CASE("the deadline is the job's, else its runtime's default, and at most it
 }
 
 TEST_CASE("the end by a deadline says what it is of", "[deadline]") {
-    const auto message = [](std::optional<std::int64_t> own, const api::RunPolicy& policy) {
+    const auto details = [](std::optional<std::int64_t> own, const api::RunPolicy& policy) {
         Observed observed = running();
         observed.job->active_deadline_seconds = own;
         observed.job->run_policy = policy;
@@ -170,14 +170,13 @@ TEST_CASE("the end by a deadline says what it is of", "[deadline]") {
         const auto* finish = std::get_if<Finish>(&decision);
         REQUIRE(finish);
         CHECK(finish->condition.reason == "DeadlineExceeded");
-        return finish->condition.message;
+        CHECK(finish->condition.message == "TrainJob exceeded its active deadline");
+        return finish->details;
     };
-    const std::string exceeded = "TrainJob exceeded its active deadline of ";
-    CHECK(message(60, {}) == exceeded + "60s: spec.activeDeadlineSeconds");
-    CHECK(message({}, {.active_deadline_seconds = 50}) ==
-          exceeded + "50s: default of ClusterTrainingRuntime torch");
-    CHECK(message(60, {.max_active_deadline_seconds = 40}) ==
-          exceeded + "40s: maximum of ClusterTrainingRuntime torch");
+    CHECK(details(60, {}) == " of 60s: spec.activeDeadlineSeconds");
+    CHECK(details({}, {.active_deadline_seconds = 50}) == " of 50s: default of ClusterTrainingRuntime torch");
+    CHECK(details(60, {.max_active_deadline_seconds = 40}) ==
+          " of 40s: maximum of ClusterTrainingRuntime torch");
 }
 
 }  // namespace lifecycle

@@ -5,8 +5,7 @@ namespace lifecycle {
 TEST_CASE("what a job's end looks like", "[conclude]") {
     SECTION("completed, with the JobSet's words and time") {
         const Conclusion conclusion = conclude_after(completed_unseen(), 10min);
-        CHECK(text(conclusion.conditions) ==
-              "Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+        CHECK(text(conclusion.conditions) == "Complete=True/AllJobsCompleted");
         CHECK(get(conclusion, "Complete").message == "jobset completed successfully");
         CHECK(get(conclusion, "Complete").last_transition == start + 30s);
         CHECK(text(conclusion.jobs_status) == "node: 1 succeeded");
@@ -27,15 +26,13 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         observed.job->conditions = {condition("Suspended", "True", "Suspended")};
         observed.job->jobs_status.clear();
         const Conclusion conclusion = conclude_after(observed, 10min);
-        CHECK(text(conclusion.conditions) ==
-              "Suspended=False/Resumed Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+        CHECK(text(conclusion.conditions) == "Suspended=False/Resumed Complete=True/AllJobsCompleted");
         CHECK(text(conclusion.jobs_status) == "node: 1 succeeded");
     }
     SECTION("completed although Created was False") {
         Observed observed = completed_unseen();
         observed.job->conditions = {condition("Created", "False", "JobsBuildFailed")};
-        CHECK(text(conclude_after(observed, 10min).conditions) ==
-              "Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+        CHECK(text(conclude_after(observed, 10min).conditions) == "Complete=True/AllJobsCompleted");
         CHECK(text(conclude_after(observed, 10min, {}, {CreatedCondition::on_failure}).conditions) ==
               "Complete=True/AllJobsCompleted");
     }
@@ -75,9 +72,9 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
     }
     SECTION("past its deadline") {
         const Conclusion conclusion = conclude_after(with_deadline(running()), 90s);
-        CHECK(text(conclusion.conditions) ==
-              "Created=True/JobsCreationSucceeded Failed=True/DeadlineExceeded");
-        CHECK(get(conclusion, "Failed").message ==
+        CHECK(text(conclusion.conditions) == "Failed=True/DeadlineExceeded");
+        CHECK(get(conclusion, "Failed").message == "TrainJob exceeded its active deadline");
+        CHECK(conclusion.events.front().note ==
               "TrainJob exceeded its active deadline of 60s: spec.activeDeadlineSeconds");
         CHECK(get(conclusion, "Failed").last_transition == start + 90s);
         CHECK(text(conclusion.events) == "Warning DeadlineExceeded");
@@ -92,8 +89,7 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
     SECTION("past its deadline before its status says created") {
         Observed observed = with_deadline(running());
         observed.job->conditions.clear();
-        CHECK(text(conclude_after(observed, 90s).conditions) ==
-              "Created=True/JobsCreationSucceeded Failed=True/DeadlineExceeded");
+        CHECK(text(conclude_after(observed, 90s).conditions) == "Failed=True/DeadlineExceeded");
     }
     SECTION("an unsupported runtime") {
         Observed observed = submitted();

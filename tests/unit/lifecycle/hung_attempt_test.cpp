@@ -197,7 +197,7 @@ TEST_CASE("a hang without restarts that are left ends the job", "[attempts]") {
     AHang run{hanging(1)};
     run.machine.found_failure(std::nullopt, policy_with(1));
     const Conclusion conclusion = run.status();
-    CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Failed=True/ReachedMaxRestarts");
+    CHECK(text(conclusion.conditions) == "Failed=True/ReachedMaxRestarts");
     CHECK(get(conclusion, "Failed").message ==
           "the TrainJob has used the restarts of its failure policy: 1. The last attempt: " +
               std::string(text_of_hang));
@@ -218,8 +218,7 @@ TEST_CASE("without a policy that can be read a hang ends the job as Fail does", 
     AHang run;
     run.machine.found_failure(std::nullopt, std::nullopt);
     const Conclusion conclusion = run.status();
-    CHECK(text(conclusion.conditions) ==
-          "Created=True/JobsCreationSucceeded Failed=True/ProgressDeadlineExceeded");
+    CHECK(text(conclusion.conditions) == "Failed=True/ProgressDeadlineExceeded");
     CHECK(get(conclusion, "Failed").message == text_of_hang);
     CHECK(conclusion.failures.empty());
 }
@@ -341,7 +340,7 @@ TEST_CASE("an attempt that completes before it is ended keeps the restart that w
     CHECK(restarts(observed) == api::Restarts{.all = 1, .counted = 1});
     CHECK_FALSE(takes_back_restarts(observed));
     const Conclusion done = conclude(observed, decide(observed, due + 2s), {}, due + 2s);
-    CHECK(text(done.conditions) == "Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+    CHECK(text(done.conditions) == "Complete=True/AllJobsCompleted");
     CHECK(done.restarts == api::Restarts{.all = 1, .counted = 1});
     // A number that was forged is not kept.
     observed.job->failures.clear();

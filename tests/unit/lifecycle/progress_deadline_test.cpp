@@ -282,7 +282,7 @@ TEST_CASE("a job that does not report is stalled, or fails, with words of its ow
 
     Story failing{.observed = starting("Fail")};
     look(failing, start_due);
-    CHECK(failing.says() == "Created=True/JobsCreationSucceeded Failed=True/ProgressDeadlineExceeded");
+    CHECK(failing.says() == "Failed=True/ProgressDeadlineExceeded");
     CHECK(failing.message("Failed") == "no report for 31m since all Pods had started (limit 30m)");
 }
 
@@ -444,7 +444,7 @@ TEST_CASE("no verdict is passed on what the cache shows", "[progress]") {
 TEST_CASE("a TrainJob without progress fails if it asks for that", "[progress]") {
     Story story{.observed = reporting("Fail")};
     const Conclusion ended = look(story, due);
-    CHECK(story.says() == "Created=True/JobsCreationSucceeded Failed=True/ProgressDeadlineExceeded");
+    CHECK(story.says() == "Failed=True/ProgressDeadlineExceeded");
     CHECK(story.message("Failed").starts_with("no progress for 31m (limit 30m): 42 %"));
     CHECK(story.reported == "1960 ProgressDeadlineExceeded");
     CHECK(ended.requeue_after == 1s);
@@ -491,7 +491,7 @@ TEST_CASE("a stall by missing progress ends with progress, a suspension, its lim
          "Created=True/JobsCreationSucceeded Suspended=True/Suspended", "1970 Suspended"},
         {"the end",
          [](Observed& o) { o.job_set->finished = condition("Failed", "True", "FailedJobs", start + due); },
-         "Created=True/JobsCreationSucceeded Failed=True/FailedJobs", "1970 FailedJobs"},
+         "Failed=True/FailedJobs", "1970 FailedJobs"},
     };
     for (const Case& c : cases) {
         CAPTURE(c.name);

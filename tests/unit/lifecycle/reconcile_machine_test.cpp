@@ -149,7 +149,7 @@ TEST_CASE("failed Pods that cannot be read delay the end for a minute", "[machin
     CHECK(last.next() == "look at the failed Pods");
     CHECK_FALSE(last.machine.failed_pods_unread(server_error(503, "busy", api::Errc::unavailable), last.now));
     last.machine.found_failure({}, {});
-    CHECK(last.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
+    CHECK(last.next() == "status: Failed=True/FailedJobs");
 }
 
 namespace {
@@ -263,7 +263,7 @@ TEST_CASE("without a policy that can be read the job ends as its JobSet has", "[
     AFailure run;
     run.machine.found_failure(lacking_memory(), std::nullopt);
     const Conclusion conclusion = run.status();
-    CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Failed=True/ReachedMaxRestarts");
+    CHECK(text(conclusion.conditions) == "Failed=True/ReachedMaxRestarts");
     CHECK(conclusion.failures.at(0).decision == api::FailureDecision::none);
     CHECK(api::find_condition(conclusion.conditions, "Failed")->message ==
           "jobset failed. The first to fail: Pod job-node-0-1 on node gpu-1: OOMKilled");
@@ -275,7 +275,7 @@ TEST_CASE("a JobSet that is no attempt is not judged, whatever the policy is", "
     run.act();
     CHECK(run.next() == "look at the failed Pods");
     run.machine.found_failure(lacking_memory(), policy_with(3));
-    CHECK(run.next() == "status: Created=True/JobsCreationSucceeded Failed=True/FailedJobs");
+    CHECK(run.next() == "status: Failed=True/FailedJobs");
 }
 
 TEST_CASE("a judgement waits for the Pods for a minute, and is made without them then", "[machine]") {

@@ -194,12 +194,16 @@ void add_failures(Timeline& timeline, const std::vector<api::Failure>& failures)
     }
 }
 
-// When the objects were there that make Pods.
+// When the objects were there that make Pods. An ended job has no condition that says so.
 Moment creation_of(const TimelineObjects& seen, const api::TrainJob& job, api::Time begin) {
     if (const Moment started = first_start(seen.jobs); started && *started >= begin) return started;
     const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
-    if (!created || !created->is_true()) return std::nullopt;
-    return std::max(created->last_transition, begin);
+    if (created) return created->is_true() ? Moment(std::max(created->last_transition, begin)) : std::nullopt;
+    Moment said;
+    for (const Json& event : seen.events)
+        if (event["reason"].as_string() == api::reason::jobs_creation_succeeded) said = time_of_event(event);
+    if (said && *said >= begin) return said;
+    return job.jobs_status.empty() ? Moment() : begin;
 }
 
 // When the last attempt failed before the Pods were made that exist; or at all, if there is no such time.

@@ -31,8 +31,10 @@ enum class Judged {
 
 /// The job ends. No write but the status: conclude() has it.
 struct Finish {
-    api::Condition condition = {};    ///< `Complete` or `Failed`; last_transition is when it ended
-    bool settle = true;               ///< bring `Suspended` and `Created` up to date in the same write
+    api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
+    std::string details = {};       ///< what the event says besides the condition's message
+    bool settle =
+        true;  ///< bring `Suspended` up to date in the same write, and end errors in `Created` that are over
     bool from_job_set = false;        ///< else this controller ends the job
     Judged judges = Judged::nothing;  ///< by the failure policy, the job may go on
 

@@ -73,7 +73,7 @@ Json started(const std::string& pod_name, const std::string& first, const std::s
 TimelineObjects without_objects(const std::string& type, const std::string& time) {
     TimelineObjects seen = submitted();
     seen.job["status"]["jobsStatus"] = parsed(R"([{"name": "node", "active": 1}])");
-    seen.job["status"]["conditions"].push_back(condition(type, "True", time));
+    seen.job["status"]["conditions"] = Json::array({condition(type, "True", time)});
     return seen;
 }
 
@@ -245,11 +245,14 @@ TEST_CASE("after a deadline, events tell when the Pods ran", "[timeline]") {
                    started("night-node-0-0-abcde", "11:04:00", "11:04:00"),
                    pod_event("Scheduled", "night-shift-node-0-0-abcde", "11:20:00"),
                    started("night-node-0-0-early", "10:00:00", "10:00:00")};
-    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-0 scheduling 0-2 start 2-4 running 4-30 ");
+    CHECK(stages_of(timeline_of(seen, now)) == "scheduling 0-2 start 2-4 running 4-30 ");
     seen.events.clear();
-    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-0 unknown 0-30 ");
+    CHECK(stages_of(timeline_of(seen, now)) == "unknown 0-30 ");
+    seen.events = {parsed(R"({"involvedObject": {"kind": "TrainJob"}, "reason": "JobsCreationSucceeded",
+                              "lastTimestamp": "2026-01-15T11:03:00Z"})")};
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-3 unknown 3-30 ");
     // It never had objects.
-    seen.job["status"]["conditions"].items()[0] = condition("Created", "False", "11:00:01");
+    seen.job["status"]["conditions"].items().push_back(condition("Created", "False", "11:00:01"));
     CHECK(stages_of(timeline_of(seen, now)) == "creation 0-30 ");
 }
 
@@ -277,7 +280,7 @@ TEST_CASE("the attempts of Pods that are gone are told by their events", "[timel
     TimelineObjects seen = without_objects("Failed", "11:30:00");
     seen.events = {pod_event("Scheduled", "night-node-0-0-abcde", "11:00:01"),
                    started("night-node-0-0-abcde", "11:01:00", "11:29:00", 6)};
-    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-0 start 0-1 fails and is retried 1-30 ");
+    CHECK(stages_of(timeline_of(seen, now)) == "scheduling 0-0 start 0-1 fails and is retried 1-30 ");
     seen = without_objects("Complete", "11:30:00");
     seen.events = {pod_event("Scheduled", "night-node-0-0-abcde", "11:00:01"),
                    started("night-node-0-0-abcde", "11:01:00", "11:29:00", 2)};
