@@ -51,7 +51,7 @@ std::vector<Scenario> takeovers() {
                     {"+DeadlineExceeded; no JobSet; no snapshot; 0 active",
                      // Its clock is slow.
                      overdue},
-                    {"DeadlineExceeded", "JobSetDeleted", "JobsCreationSucceeded"}},
+                    {"DeadlineExceeded", "JobSetDeleted"}},
                    30s),
         taken_over({"a suspended job is taken over and resumed",
                     {{1s, make_runtime()},
