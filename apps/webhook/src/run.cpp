@@ -53,8 +53,9 @@ private:
     const Settings& settings_;
     kube::Manager manager_;
     admission::ReviewMetrics review_metrics_;
-    const runtime::Pipeline pipeline_ =
-        runtime::make_pipeline(admission::features_of(settings_.feature_gates, settings_.accelerators));
+    const runtime::Pipeline pipeline_ = runtime::make_pipeline(admission::features_of(
+        settings_.feature_gates,
+        {.devices = settings_.accelerators, .gang_schedulers = settings_.gang_schedulers}));
     const kube::AuthPolicy callers_ = auth_policy(settings_);
     const admission::ReviewPolicy policy_ = review_policy(settings_);
     AdmissionCertificate certificate_;

@@ -2,10 +2,9 @@
 
 namespace admission {
 
-runtime::Features features_of(const runtime::FeatureGates& gates, runtime::DeviceTable accelerators) {
-    runtime::Features features = {.devices = std::move(accelerators)};
-    if (runtime::Gates(gates).has(runtime::Gate::status)) features.status_server.emplace();
-    return features;
+runtime::Features features_of(const runtime::FeatureGates& gates, runtime::Features set) {
+    if (runtime::Gates(gates).has(runtime::Gate::status)) set.status_server.emplace();
+    return set;
 }
 
 }  // namespace admission

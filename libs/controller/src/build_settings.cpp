@@ -34,6 +34,7 @@ void add_options(net::Options& options, BuildSettings& settings) {
         "TrainJobProgressDeadline=true watches their progress; the webhook's other gates have no "
         "effect here");
     options.add_list("accelerators", "LIST", settings.accelerators, runtime::accelerators_help);
+    options.add_list("gang-schedulers", "LIST", settings.gang_schedulers, runtime::gang_schedulers_help);
     options.add(
         "status-url", "URL", settings.status_url,
         "the address for reports of trainers; default: https://signalbox-progress.<the lease's default "
@@ -62,7 +63,9 @@ std::optional<runtime::StatusServer> status_server_of(const BuildSettings& setti
 }
 
 runtime::Features features_of(const BuildSettings& settings, const std::string& pod_namespace) {
-    return {.status_server = status_server_of(settings, pod_namespace), .devices = settings.accelerators};
+    return {.status_server = status_server_of(settings, pod_namespace),
+            .devices = settings.accelerators,
+            .gang_schedulers = settings.gang_schedulers};
 }
 
 ProgressSettings progress_settings_of(const BuildSettings& settings, const std::string& pod_namespace) {

@@ -11,8 +11,8 @@ std::unique_ptr<Plugin> make_initializers();
 std::unique_ptr<Plugin> make_status(StatusServer server);
 std::unique_ptr<Plugin> make_mpi();
 std::unique_ptr<Plugin> make_flux();
-std::unique_ptr<Plugin> make_coscheduling();
-std::unique_ptr<Plugin> make_volcano();
+std::unique_ptr<Plugin> make_coscheduling(std::string scheduler);
+std::unique_ptr<Plugin> make_volcano(std::string scheduler);
 std::unique_ptr<Plugin> make_yunikorn();
 std::unique_ptr<Plugin> make_native_gang();
 std::unique_ptr<Plugin> make_grace_period();
@@ -37,8 +37,8 @@ Pipeline make_pipeline(const Features& features) {
     list.push_back(make_mpi());
     list.push_back(make_flux());
     // At most one of these is on: they exclude each other.
-    list.push_back(make_coscheduling());
-    list.push_back(make_volcano());
+    list.push_back(make_coscheduling(features.gang_schedulers.coscheduling));
+    list.push_back(make_volcano(features.gang_schedulers.volcano));
     list.push_back(make_yunikorn());
     list.push_back(make_native_gang());
     list.push_back(make_grace_period());

@@ -96,6 +96,8 @@ TEST_CASE("usage errors name the option") {
           Case{{"--feature-gates", "TrainJobStats=true"}, "TrainJobStats"},
           Case{{"--accelerators", "acme.com/npu"},
                "--accelerators=acme.com/npu: must be a list of NAME=MEANING"},
+          Case{{"--gang-schedulers", "yunikorn=yunikorn"}, "the policies are coscheduling and volcano"},
+          Case{{"--gang-schedulers", "volcano="}, "a name is that of a scheduler"},
           Case{{"--feature-gates", "TrainJobProgressDeadline=true"}, "needs TrainJobStatus=true"},
           Case{{"--status-url", "https://a:1"}, "--feature-gates TrainJobStatus=true"},
           Case{{"--status-ca-secret", "a/b"}, "--feature-gates TrainJobStatus=true"},

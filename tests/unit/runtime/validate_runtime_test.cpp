@@ -145,6 +145,7 @@ TEST_CASE("each warning of a runtime is given once", "[admission]") {
     const std::string deadline = path(pod, ".activeDeadlineSeconds");
     const std::string parallelism = path(job, ".template.spec.parallelism");
     const std::string completions = path(job, ".template.spec.completions");
+    const std::string scheduler = path(pod, ".schedulerName");
     struct Case {
         const char* name;
         std::vector<Change> changes;
@@ -164,8 +165,13 @@ TEST_CASE("each warning of a runtime is given once", "[admission]") {
         {"exclusive_gang",
          {{"spec.mlPolicy.numNodes", "2"},
           {"spec.podGroupPolicy.coscheduling", "{}"},
+          {scheduler.c_str(), "gang-scheduler"},
           {"spec.template.metadata.annotations", "{alpha.jobset.sigs.k8s.io/exclusive-topology: rack}"}},
          "podGroupPolicy.coscheduling waits for all Pods"},
+        {"gang_scheduler",
+         {{"spec.podGroupPolicy.coscheduling", "{}"}},
+         "job node: no schedulerName under podGroupPolicy.coscheduling; the default scheduler places each "
+         "Pod alone"},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {

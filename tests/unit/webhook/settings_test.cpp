@@ -120,7 +120,8 @@ TEST_CASE("every option sets the setting of its name", "[settings]") {
                                      "--lossy-clients=p,q",
                                      "--feature-gates=TrainJobStatus=true",
                                      "--accelerators=acme.com/npu=device",
-                                     "--accelerators=acme.com/npu-memory=share"};
+                                     "--accelerators=acme.com/npu-memory=share",
+                                     "--gang-schedulers=volcano=volcano"};
     REQUIRE(options.parse(arguments));
     CHECK(settings.kubeconfig == "k");
     CHECK(settings.listen == net::HostPort{"127.0.0.1", 1});
@@ -149,6 +150,7 @@ TEST_CASE("every option sets the setting of its name", "[settings]") {
     CHECK(settings.log_format == net::LogFormat::text);
     CHECK(admission::features_of(settings.feature_gates).status_server);
     CHECK_FALSE(admission::features_of({}).status_server);
+    CHECK(settings.gang_schedulers == runtime::GangSchedulers{.volcano = "volcano"});
     CHECK(runtime::show_option(settings.accelerators) == "acme.com/npu=device,acme.com/npu-memory=share");
 }
 

@@ -170,6 +170,7 @@ void add_options(net::Options& options, CheckSettings& settings) {
     options.add_list("feature-gates", "LIST", settings.feature_gates,
                      "as the webhook in the cluster has them");
     options.add_list("accelerators", "LIST", settings.accelerators, runtime::accelerators_help);
+    options.add_list("gang-schedulers", "LIST", settings.gang_schedulers, runtime::gang_schedulers_help);
 }
 
 api::Result<Output> check(const CheckSettings& settings) {
@@ -195,8 +196,9 @@ api::Result<Output> check(const CheckSettings& settings) {
     for (const Document* other : input->others)
         output.err += line(other->place(), "note: " + std::string(other->object()["kind"].as_string()) +
                                                " is passed over: no verdict depends on it");
-    const runtime::Pipeline pipeline =
-        runtime::make_pipeline(admission::features_of(settings.feature_gates, settings.accelerators));
+    const runtime::Pipeline pipeline = runtime::make_pipeline(admission::features_of(
+        settings.feature_gates,
+        {.devices = settings.accelerators, .gang_schedulers = settings.gang_schedulers}));
     OfflineAdmission admission(server, pipeline, settings.validation,
                                {.gates = runtime::Gates(settings.feature_gates)});
     std::vector<Verdict> verdicts;

@@ -15,6 +15,7 @@ struct CheckSettings {
     Report report = Report::text;
     net::FeatureGates feature_gates = {};  ///< of which only what changes the rules matters
     runtime::DeviceTable accelerators = {};
+    runtime::GangSchedulers gang_schedulers = {};
 };
 
 /// `settings` must outlive the options.

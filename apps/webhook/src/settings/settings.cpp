@@ -103,6 +103,8 @@ void add_options(net::Options& options, Settings& settings) {
         "TrainJobStatus must be as in the reconciler");
     options.add_list("accelerators", "LIST", settings.accelerators,
                      std::string(runtime::accelerators_help) + "; as in the reconciler");
+    options.add_list("gang-schedulers", "LIST", settings.gang_schedulers,
+                     std::string(runtime::gang_schedulers_help) + "; as in the reconciler");
     add_progress_options(options, settings.services, settings.progress);
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");

@@ -49,6 +49,7 @@ struct Settings {
     std::string lossy_clients = "system:serviceaccount:kueue-system:kueue-controller-manager";
     net::FeatureGates feature_gates = {};
     runtime::DeviceTable accelerators = {};
+    runtime::GangSchedulers gang_schedulers = {};
     net::LogLevel log_level = net::LogLevel::info;
     net::LogFormat log_format = net::LogFormat::json;
 };

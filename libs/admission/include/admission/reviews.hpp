@@ -21,9 +21,9 @@ struct ReviewPolicy {
     runtime::Gates gates = runtime::Gates();
 };
 
-/// Returns what the pipeline of reviews has. Reviews depend on whether there is a status server, not on its
-/// address.
-runtime::Features features_of(const runtime::FeatureGates& gates, runtime::DeviceTable accelerators = {});
+/// Returns what the pipeline of reviews has: what is set, and what the gates turn on. Reviews depend on
+/// whether there is a status server, not on its address.
+runtime::Features features_of(const runtime::FeatureGates& gates, runtime::Features set = {});
 
 /// A review as its path reads it. Nothing changes it: each verdict is on the same objects.
 struct Review {

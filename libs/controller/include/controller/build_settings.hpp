@@ -18,6 +18,7 @@ inline constexpr const char* default_namespace = "kubeflow-system";
 struct BuildSettings {
     net::FeatureGates feature_gates = {};
     runtime::DeviceTable accelerators = {};
+    runtime::GangSchedulers gang_schedulers = {};
     std::string status_url = {};  ///< empty, as the next: see status_server_of()
     api::ObjectKey status_ca_secret = {};
 };

@@ -6,6 +6,7 @@
 
 #include "api/object_key.hpp"
 #include "runtime/devices.hpp"
+#include "runtime/gang_schedulers.hpp"
 
 /// The list of plugins.
 
@@ -35,6 +36,7 @@ struct StatusServer {
 struct Features {
     std::optional<StatusServer> status_server = {};  ///< gate TrainJobStatus, off by default
     DeviceTable devices = {};
+    GangSchedulers gang_schedulers = {};
 };
 
 /// Returns every plugin, with these features.

@@ -382,3 +382,23 @@ TEST_CASE("there is a warning for a gang that waits for Pods which come later", 
         }
     }
 }
+
+TEST_CASE("Pods of a gang that name no scheduler get the platform's", "[gang]") {
+    const auto schedulers_with = [](const char* policy, const char* pod_spec) {
+        const api::TrainJob job = api::parse_train_job(train_job());
+        const Json runtime = with_pod(policy, pod_spec);
+        const runtime::Pipeline pipeline =
+            runtime::make_pipeline({.gang_schedulers = {.coscheduling = "gangs", .volcano = "volcano"}});
+        const auto built = runtime::build({.job = job, .runtime = runtime, .observed = {}}, pipeline);
+        REQUIRE(built);
+        const Json& job_set = built->objects.back().object;
+        const Json& first = job_set["spec"]["replicatedJobs"].items().at(0);
+        CHECK(runtime::validate_runtime(runtime, Json(), pipeline).warnings.empty());
+        return std::string(first["template"]["spec"]["template"]["spec"]["schedulerName"].as_string());
+    };
+    const char* const unset = "{containers: [{name: node, image: i}]}";
+    const char* const own = "{schedulerName: own, containers: [{name: node, image: i}]}";
+    CHECK(schedulers_with("coscheduling", unset) == "gangs");
+    CHECK(schedulers_with("volcano", unset) == "volcano");
+    CHECK(schedulers_with("volcano", own) == "own");
+}

@@ -19,8 +19,10 @@ constexpr Policy coscheduling_policy = {
 
 constexpr api::RuleId admission_rules[] = {api::RuleId("coscheduling")};
 
-class Coscheduling final : public WaitingGangPlugin {
+class Coscheduling final : public NamedGangPlugin {
 public:
+    using NamedGangPlugin::NamedGangPlugin;
+
     std::string_view name() const override { return "coscheduling"; }
     const Policy* policy() const override { return &coscheduling_policy; }
 
@@ -36,6 +38,7 @@ public:
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
         for (const GangJob& each : gang_of(info.spec, info.pod_sets))
             info.pod_template(*each.pods)["metadata"]["labels"][pod_group_label] = info.job.meta.name;
+        name_scheduler(info);
         return check_only_gang_policy(info);
     }
 
@@ -52,6 +55,8 @@ public:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_coscheduling() { return std::make_unique<Coscheduling>(); }
+std::unique_ptr<Plugin> make_coscheduling(std::string scheduler) {
+    return std::make_unique<Coscheduling>(std::move(scheduler));
+}
 
 }  // namespace runtime

@@ -8,7 +8,6 @@ namespace {
 
 using api::Json;
 
-constexpr api::RuleId exclusive_gang_rule("exclusive_gang");
 constexpr api::RuleId warning_names[] = {exclusive_gang_rule};
 
 // JobSet creates one Pod of a Job with this annotation, and the others once that Pod has a node.

@@ -106,5 +106,24 @@ public:
     void add_runtime_warnings(const api::Json& runtime, const ActivePlugins& plugins,
                               api::Warnings& warnings) const override;
 };
+inline constexpr api::RuleId exclusive_gang_rule("exclusive_gang");
+
+/// One whose scheduler is not Kubernetes' own: Pods must name it, or each is placed alone. A runtime whose
+/// gang names none gets the warning `gang_scheduler`, unless the platform has set one.
+class NamedGangPlugin : public WaitingGangPlugin {
+public:
+    /// `scheduler`: of Pods that name none; "": none.
+    explicit NamedGangPlugin(std::string scheduler) : scheduler_(std::move(scheduler)) {}
+
+    std::span<const api::RuleId> warning_rules() const override;
+    void add_runtime_warnings(const api::Json& runtime, const ActivePlugins& plugins,
+                              api::Warnings& warnings) const override;
+
+protected:
+    void name_scheduler(Info& info) const;
+
+private:
+    std::string scheduler_;
+};
 
 }  // namespace runtime

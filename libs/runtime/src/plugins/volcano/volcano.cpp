@@ -47,8 +47,10 @@ constexpr NumberBound numbers[] = {{"networkTopology.highestTierAllowed", 0}};
 constexpr Policy volcano_policy = {
     .group = pod_group_policy_group, .member = "volcano", .numbers = numbers, .owned_kind = &pod_groups};
 
-class Volcano final : public WaitingGangPlugin {
+class Volcano final : public NamedGangPlugin {
 public:
+    using NamedGangPlugin::NamedGangPlugin;
+
     std::string_view name() const override { return "volcano"; }
     const Policy* policy() const override { return &volcano_policy; }
     std::span<const api::RuleId> rules() const override { return admission_rules; }
@@ -87,6 +89,7 @@ public:
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
         for (const GangJob& each : gang_of(info.spec, info.pod_sets))
             info.pod_template(*each.pods)["metadata"]["annotations"][group_annotation] = info.job.meta.name;
+        name_scheduler(info);
         return check_only_gang_policy(info);
     }
 
@@ -109,6 +112,8 @@ public:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_volcano() { return std::make_unique<Volcano>(); }
+std::unique_ptr<Plugin> make_volcano(std::string scheduler) {
+    return std::make_unique<Volcano>(std::move(scheduler));
+}
 
 }  // namespace runtime
