@@ -9,10 +9,12 @@ import subprocess
 import urllib.parse
 import uuid
 
+from architectures import TRIPLETS, architecture_of, sysroot_of
 from artifacts import ROOT
 
 # The kernel's headers have declarations and no code. Each advisory of the kernel changes their version.
 NO_CODE = {"linux-libc-dev"}
+PACKAGE_FIELDS = "${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}"
 
 
 def run(*command):
@@ -20,13 +22,30 @@ def run(*command):
 
 
 def libraries_of(program):
-    """Returns the files that the dynamic linker loads for a program, and the linker itself."""
-    # A file whose path is in the binary, without an arrow in ldd's output, is the dynamic linker.
-    return re.findall(r"(?m)^\s+(?:\S+ => )?(/\S+) \(", run("ldd", str(program)))
+    """Returns the files that the dynamic linker loads for a program, and the linker itself, by their paths on a machine of the program's
+    architecture. They lie below sysroot_of(program)."""
+    root, triplet = sysroot_of(program), TRIPLETS[architecture_of(program)]
+    linker = re.search(r"interpreter: (/[^\]]+)\]", run("readelf", "--wide", "--program-headers", str(program)))[1]
+    found, unread = {pathlib.PurePath(linker).name: linker}, [pathlib.Path(program)]
+    while unread:
+        for name in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "--wide", "--dynamic", str(unread.pop()))):
+            if name not in found:
+                # In the linker's own order; nothing that is shipped names further folders.
+                paths = [f"{folder}/{name}" for folder in (f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib")]
+                found[name] = next((path for path in paths if below(root, path).is_file()), None)
+                if not found[name]:
+                    raise SystemExit(f"{program} needs {name}, which is in no folder of libraries below {root}")
+                unread.append(below(root, found[name]))
+    return list(found.values())
+
+
+def below(root, path):
+    """Returns where a file of another root lies here."""
+    return root / path.lstrip("/")
 
 
 def linked_into(program):
-    """Returns the files outside the project that a program BUILD/bin/NAME was compiled and linked from.
+    """Returns the files outside the project that a program BUILD/bin/NAME was compiled and linked from, by their paths here.
 
     The linker's map has the archives from which it took code. Ninja has the headers of each object."""
     build, linked = program.parents[1], program.with_name(f"{program.name}.map")
@@ -42,11 +61,12 @@ def linked_into(program):
 
 
 @functools.cache
-def installed():
-    """Returns the Debian package of each file, as its name, version, architecture, source and the source's version."""
-    fields = "${Package} ${Version} ${Architecture} ${source:Package} ${source:Version}\n${db-fsys:Files}\n"
-    owners = {}
-    for line in run("dpkg-query", "-W", "-f", fields).splitlines():
+def installed(root):
+    """Returns the Debian package of each file of this machine, or of a folder of scripts/lib/sysroot.py, as its name, version, architecture,
+    source and the source's version."""
+    unpacked, owners = root / "packages", {}
+    text = unpacked.read_text() if unpacked.is_file() else run("dpkg-query", "-W", "-f", f"{PACKAGE_FIELDS}\n${{db-fsys:Files}}\n")
+    for line in text.splitlines():
         if line.startswith(" "):
             owners[line[1:]] = package
         elif line:
@@ -54,13 +74,13 @@ def installed():
     return owners
 
 
-def packages_of(files):
-    """Returns the Debian packages that own these files, in order."""
-    found = set()
+def packages_of(files, root):
+    """Returns the Debian packages that own these files below a root, in order."""
+    found, owners = set(), installed(root)
     for file in files:
-        resolved = str(pathlib.Path(file).resolve())
         # Debian 12 registers libraries by their paths from before or after /lib became a link to /usr/lib.
-        owner = next((installed()[path] for path in (file, resolved, resolved.removeprefix("/usr")) if path in installed()), None)
+        names = [f"/{path.relative_to(root)}" for path in (pathlib.Path(file), pathlib.Path(file).resolve()) if path.is_relative_to(root)]
+        owner = next((owners[name] for name in (*names, *(name.removeprefix("/usr") for name in names)) if name in owners), None)
         if not owner:
             raise SystemExit(f"{file}: no Debian package owns it")
         found.add(owner)
@@ -79,8 +99,10 @@ def bill_of_materials(built, content, version, time, with_libraries):
     own = f"SPDXRef-{built.name}"
     add("SPDXRef-DOCUMENT", "DESCRIBES", own, {"name": built.name, "versionInfo": version, "checksums": [
         {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()}]})
-    for relation, rows in (("STATIC_LINK", packages_of(linked_into(built))), ("DYNAMIC_LINK", packages_of(libraries_of(built)))):
-        for row in rows:
+    root = sysroot_of(built)
+    shared = [below(root, library) for library in libraries_of(built)]
+    for relation, files in (("STATIC_LINK", linked_into(built)), ("DYNAMIC_LINK", shared)):
+        for row in packages_of(files, root):
             known = relation == "STATIC_LINK" or with_libraries
             add(own, relation, f"SPDXRef-deb-{re.sub('[^A-Za-z0-9.-]', '-', row[0])}", debian_package(*row) if known else {"name": row[0]})
     parts = {"packages": list(packages.values()), "relationships": relations}
