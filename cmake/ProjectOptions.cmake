@@ -28,8 +28,11 @@ if(SIGNALBOX_NEAR_STATIC)
     # machine are left out, so that builds can be reproduced.
     target_compile_options(project_options INTERFACE
         -ffunction-sections -fdata-sections -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
-    target_link_options(project_options INTERFACE
-        -Wl,--as-needed -Wl,--gc-sections -Wl,-z,pack-relative-relocs)
+    target_link_options(project_options INTERFACE -Wl,--as-needed -Wl,--gc-sections)
+    # Debian 12's linker has short relocations of x86 alone.
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+        target_link_options(project_options INTERFACE -Wl,-z,pack-relative-relocs)
+    endif()
 endif()
 
 if(SIGNALBOX_FUZZ)
