@@ -3,12 +3,15 @@
 import gzip
 import hashlib
 import io
+import json
 import os
 import pathlib
 import re
 import subprocess
 import tarfile
 import tempfile
+
+from architectures import TRIPLETS, architecture_of, preset_of, runnable, tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEMANTIC_VERSION = r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?"
@@ -23,19 +26,30 @@ def require_version(parser, version):
         parser.error(f"VERSION: {version!r} is no semantic version such as 1.2.3 or 1.2.3-rc.1")
 
 
+def require_architectures(parser, named):
+    """Returns the architectures of an option such as "amd64,arm64", in order. Ends the program of this parser if one cannot be built here."""
+    architectures = sorted(set(named.split(",")))
+    presets = [preset["name"] for preset in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]]
+    for architecture in architectures:
+        if architecture not in TRIPLETS or preset_of(architecture) not in presets:
+            parser.error(f"--arch: {architecture!r} is none of {', '.join(each for each in TRIPLETS if preset_of(each) in presets)}")
+    return architectures
+
+
 def require_printed_version(program, wanted=None):
     """Returns the wanted version, by default the one that the program prints. Fails unless it is that one, or a pre-release of it."""
-    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
+    said = subprocess.run([*runnable(program), "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
     if wanted and wanted != said and not wanted.startswith(f"{said}-"):
         raise SystemExit(f"{program.name} says that it is {said}, not {wanted}: CMakeLists.txt has the version")
     return wanted or said
 
 
-def release_binaries(*targets):
-    """Builds these programs by the release preset. Returns their folder."""
-    subprocess.run(["bash", "-c", "source scripts/lib/environment.sh && cmake --preset release && "
-                    f"cmake --build --preset release --target {' '.join(targets)}"], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-    return ROOT / "build" / "release" / "bin"
+def release_binaries(architecture, *targets):
+    """Builds these programs by the release preset of an architecture. Returns their folder."""
+    preset = preset_of(architecture)
+    subprocess.run(["bash", "-c", f"source scripts/lib/environment.sh && cmake --preset {preset} && "
+                    f"cmake --build --preset {preset} --target {' '.join(targets)}"], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    return ROOT / "build" / preset / "bin"
 
 
 def source_time():
@@ -49,7 +63,7 @@ def source_time():
 def stripped(program):
     """Returns the bytes of a program without its symbols, as it is shipped."""
     with tempfile.TemporaryDirectory() as made:
-        subprocess.run(["strip", "-o", f"{made}/program", program], check=True)
+        subprocess.run([tool("strip", architecture_of(program)), "-o", f"{made}/program", program], check=True)
         return pathlib.Path(f"{made}/program").read_bytes()
 
 

@@ -10,7 +10,7 @@ REGISTRY = re.compile(r"[A-Za-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*/?")
 
 
 def digest_of(layout, version):
-    """Returns the digest of the image of this version in an OCI layout, or None."""
+    """Returns the digest of the image of this version in an OCI layout, that of its index if it has several architectures, or None."""
     index = layout / "index.json"
     made = json.loads(index.read_text())["manifests"] if index.is_file() else []
     return next((image["digest"] for image in made if image["annotations"]["org.opencontainers.image.ref.name"] == version), None)
@@ -38,7 +38,8 @@ def reference(image):
 
 
 def copy_to_archive(layout, version, archive, image):
-    """Returns the command that writes the image to an archive, under the name that Deployments have."""
+    """Returns the command that writes the image to an archive, under the name that Deployments have. Of an index it takes the image for this
+    machine, which has the nodes, too."""
     return ["skopeo", "copy", "--quiet", f"oci:{layout}:{version}", f"docker-archive:{archive}:{reference(image)}"]
 
 
@@ -60,7 +61,8 @@ def load_command(cluster, archive, as_root=True):
 
 
 def push_command(layout, version, image):
-    """Returns the command that copies the image to its registry. As for docker, one on this machine needs no TLS."""
+    """Returns the command that copies the image to its registry, for all of its architectures. As for docker, one on this machine needs no
+    TLS."""
     host = re.split("[:/]", image["newName"])[0]
     plain = ["--dest-tls-verify=false"] if host in ("localhost", "127.0.0.1") else []
-    return ["skopeo", "copy", "--quiet", "--preserve-digests", *plain, f"oci:{layout}:{version}", f"docker://{image['newName']}:{image['newTag']}"]
+    return ["skopeo", "copy", "--quiet", "--all", "--preserve-digests", *plain, f"oci:{layout}:{version}", f"docker://{image['newName']}:{image['newTag']}"]

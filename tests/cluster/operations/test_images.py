@@ -14,6 +14,7 @@ import urllib.request
 import pytest
 import yaml
 
+from architectures import THIS
 from controlplane import ControlPlane
 from deployment import ROOT, Signalbox
 from jobs import runtime, train_job
@@ -73,7 +74,7 @@ def test_an_image_runs_its_program_and_not_as_root(images, program):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_program_of_an_image_says_its_version(images, program):
-    run = subprocess.run([images / program / f"signalbox-{program}", "--version"], capture_output=True, text=True, check=True)
+    run = subprocess.run([images / THIS / program / f"signalbox-{program}", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout == f"signalbox-{program} {SAID}\n"
 
 
@@ -100,7 +101,7 @@ def test_an_image_holds_its_program_with_its_libraries_and_no_shell(images, tmp_
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_bill_of_materials_names_the_package_of_every_file(images, tmp_path, program):
-    bill = json.loads((images / f"{program}.spdx.json").read_text())
+    bill = json.loads((images / THIS / f"{program}.spdx.json").read_text())
     packages = {each["name"]: each["versionInfo"] for each in bill["packages"]}
     for name, version in packages.items():
         if name != f"signalbox-{program}":

@@ -12,7 +12,7 @@ from controlplane import ControlPlane, binaries
 from emptied import emptied
 from node.release import jobset_manifests
 from overlays import with_progress, with_secure_metrics
-from releases import DIGESTS, VERSION, make_release
+from releases import ARCHITECTURES, DIGESTS, VERSION, make_release
 from schema_server import ROOT, build, by_name, installed, load_all, namespaces, plane, rest  # noqa: F401
 
 # As on Google's clusters: Pods of this priority class need a quota that names it.
@@ -87,14 +87,16 @@ def and_secure_metrics(plane, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def layouts(tmp_path_factory):
-    """What scripts/images leaves of its images for scripts/release: their indexes, and bills of materials."""
+    """What scripts/images leaves of its images for scripts/release: the layouts' indexes, and bills of materials."""
     directory = tmp_path_factory.mktemp("images")
     for program, digest in DIGESTS.items():
         (directory / f"signalbox-{program}").mkdir()
         (directory / f"signalbox-{program}" / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [
-            {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 500,
+            {"mediaType": "application/vnd.oci.image.index.v1+json", "digest": digest, "size": 500,
              "annotations": {"org.opencontainers.image.ref.name": VERSION}}]}))
-        (directory / f"{program}.spdx.json").write_text(json.dumps({"name": program}))
+        for architecture in ARCHITECTURES:
+            (directory / architecture).mkdir(exist_ok=True)
+            (directory / architecture / f"{program}.spdx.json").write_text(json.dumps({"name": program, "of": architecture}))
     return directory
 
 

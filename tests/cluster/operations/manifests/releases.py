@@ -9,8 +9,9 @@ VERSION = "1.2.3-rc.1"
 OVERLAYS = sorted(path.name for path in (ROOT / "manifests" / "overlays").iterdir()
                   if path.name not in ("local-processes", "namespaced"))
 PROGRAMS = ("webhook", "reconciler")
+ARCHITECTURES = ("amd64", "arm64")
 CONTACT = "security@git.example"
-# Those of the images that the fixture `layouts` stands for.
+# Those of the images that the fixture `layouts` stands for, each with an index of both architectures.
 DIGESTS = {program: f"sha256:{hashlib.sha256(program.encode()).hexdigest()}" for program in PROGRAMS}
 
 

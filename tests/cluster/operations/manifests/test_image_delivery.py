@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from architectures import THIS
 from images import PROGRAMS, images_of_nodes, images_of_registry, load_command, push_command, reference
 from schema_server import ROOT
 
@@ -108,7 +109,7 @@ def test_images_are_loaded_and_then_the_overlays_name_them(script, programs, pla
 def test_images_are_pushed_and_then_the_overlays_name_them_by_digest(script, programs, plane, out, capsys):
     script.deliver(out, VERSION, argparse.Namespace(load=None, push="registry.example.com/team"))
     assert programs() == [
-        f"skopeo copy --quiet --preserve-digests oci:{out}/signalbox-{program}:{VERSION} "
+        f"skopeo copy --quiet --all --preserve-digests oci:{out}/signalbox-{program}:{VERSION} "
         f"docker://registry.example.com/team/signalbox-{program}:{VERSION}" for program in PROGRAMS]
     assert images_in(plane, out / "overlays" / "self-signed") == PUSHED
     assert capsys.readouterr().out.splitlines()[-1] == f"  kubectl apply --server-side -k {out}/overlays/self-signed"
@@ -143,7 +144,17 @@ def test_missing_programs_are_named_before_anything_is_built(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.skipif(THIS != "amd64", reason="a machine of arm64 builds for itself alone")
+def test_what_lacks_to_build_for_another_architecture_is_named_with_the_option_that_installs_it():
+    assert refused("--arch", "amd64,arm64", "--binaries", "bin", "--layout")[0] == 2
+    assert refused("--arch", "arm64", "--layout")[1][1:] == [
+        "scripts/images: aarch64-linux-gnu-g++-12, aarch64-linux-gnu-strip, qemu-aarch64: not on the PATH; "
+        "scripts/setup --arm64 installs what is missing"]
+
+
 @pytest.mark.parametrize("options, said", [
+    (["--arch", "arm"], "--arch: 'arm' is none of "),
+    (["--arch", "amd64,"], "--arch: '' is none of "),
     (["--load", "knid"], "'knid' is none of kind[:NAME], minikube[:PROFILE], k3s, microk8s, containerd and real"),
     (["--load", "k3s:dev"], "'k3s:dev' is none of"),
     (["--load", ""], "'' is none of"),

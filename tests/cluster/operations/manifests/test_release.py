@@ -10,7 +10,7 @@ import pytest
 
 from artifacts import SOURCES
 from deployment import write_overlay
-from releases import CONTACT, DIGESTS, OVERLAYS, PROGRAMS, VERSION, image_of, make_release
+from releases import ARCHITECTURES, CONTACT, DIGESTS, OVERLAYS, PROGRAMS, VERSION, image_of, make_release
 from schema_server import ROOT, build, by_name, load_all
 
 KEPT = {"CustomResourceDefinition", "Namespace"}
@@ -195,9 +195,10 @@ def test_without_an_image_of_its_version_there_is_no_release(layouts, tmp_path):
         assert reason in said and f"scripts/images --version {VERSION} makes it" in said
 
 
-def test_a_release_has_the_bill_of_materials_of_each_image(release, layouts):
-    for program in PROGRAMS:
-        assert (release / f"signalbox-{program}-{VERSION}.spdx.json").read_text() == (layouts / f"{program}.spdx.json").read_text()
+def test_a_release_has_the_bill_of_materials_of_each_image_and_architecture(release, layouts):
+    bills = {path.name: path.read_text() for path in release.glob("*.spdx.json")}
+    assert bills == {f"signalbox-{program}-{VERSION}-linux-{architecture}.spdx.json": (layouts / architecture / f"{program}.spdx.json").read_text()
+                     for program in PROGRAMS for architecture in ARCHITECTURES}
 
 
 def test_a_release_names_the_contact_for_weaknesses_and_the_time_to_answer(release, of_ones_own):
