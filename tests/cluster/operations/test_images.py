@@ -8,7 +8,6 @@ import re
 import shutil
 import stat
 import subprocess
-import tarfile
 import urllib.request
 
 import pytest
@@ -17,9 +16,9 @@ import yaml
 from architectures import THIS
 from controlplane import ControlPlane
 from deployment import ROOT, Signalbox
+from image_layouts import blob, manifest_of, running_registry, unpack
 from jobs import runtime, train_job
 from rest import ApiError, Rest, true_conditions, wait_for
-from tools import unpacked
 
 pytestmark = pytest.mark.long
 PROGRAMS = ("webhook", "reconciler")
@@ -44,24 +43,6 @@ def images(tmp_path_factory):
     directory = tmp_path_factory.mktemp("images")
     make_images(directory)
     return directory
-
-
-def blob(layout, digest):
-    return layout / "blobs" / "sha256" / digest.removeprefix("sha256:")
-
-
-def manifest_of(images, program):
-    layout = images / f"signalbox-{program}"
-    index = json.loads((layout / "index.json").read_text())
-    return layout, json.loads(blob(layout, index["manifests"][0]["digest"]).read_text())
-
-
-def unpack(images, program, root):
-    layout, manifest = manifest_of(images, program)
-    for layer in manifest["layers"]:
-        with tarfile.open(blob(layout, layer["digest"])) as archive:
-            archive.extractall(root)
-    return root
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -124,15 +105,8 @@ def test_the_same_binaries_make_the_same_images_under_another_umask(images, tmp_
 
 @pytest.fixture
 def registry(tmp_path):
-    """The address of a registry without TLS."""
-    settings, log = tmp_path / "registry.yaml", tmp_path / "registry.log"
-    settings.write_text(json.dumps({"version": 0.1, "storage": {"filesystem": {"rootdirectory": str(tmp_path / "registry")}},
-                                    "http": {"addr": "127.0.0.1:0"}}))
-    with open(log, "w", encoding="utf-8") as output, subprocess.Popen(
-            [unpacked("docker-registry", "docker-registry"), "serve", settings], stdout=output, stderr=output) as server:
-        wait_for("the registry", lambda: re.search(r"listening on (127\.0\.0\.1:\d+)", log.read_text()))
-        yield re.search(r"listening on (127\.0\.0\.1:\d+)", log.read_text())[1]
-        server.terminate()
+    with running_registry(tmp_path) as address:
+        yield address
 
 
 def test_a_registry_has_the_images_under_the_digests_that_the_overlays_name(images, registry, tmp_path):
