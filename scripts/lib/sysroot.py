@@ -46,8 +46,8 @@ def main():
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as place:
         names = [unpack(package, folder) for package in download(pathlib.Path(place), architecture, wanted)]
-    (folder / "packages").write_text("".join(names))
     make_links_relative(folder)
+    (folder / "packages").write_text("".join(names))
     made_from.write_text(asked)
 
 
