@@ -285,7 +285,7 @@ def write_archive(archive, reference, layers, config):
                 digests.append(hashlib.file_digest(file, "sha256").hexdigest())
             tar.add(path, f"{number}.tar")
             path.unlink()
-        image = {"architecture": "amd64", "os": "linux", "config": config, "history": [{} for _ in layers],
+        image = {"architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine], "os": "linux", "config": config, "history": [{} for _ in layers],
                  "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]}}
         manifest = [{"Config": "config.json", "RepoTags": [reference], "Layers": [f"{number}.tar" for number in range(len(layers))]}]
         for name, content in (("config.json", image), ("manifest.json", manifest)):

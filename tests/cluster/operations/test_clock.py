@@ -3,12 +3,13 @@
 import pathlib
 import time
 
+from architectures import THIS, TRIPLETS
 from jobs import runtime, train_job
 from lean import finished
 from progress import created_at, since, until
 from rest import conditions, wait_for
 
-FAKETIME = pathlib.Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
+FAKETIME = pathlib.Path("/usr/lib") / TRIPLETS[THIS] / "faketime" / "libfaketime.so.1"
 HOURS = 3600
 
 

@@ -90,7 +90,7 @@ def test_the_bill_of_materials_names_the_package_of_every_file(images, tmp_path,
             assert asked.stdout == version
     dynamic = {each["relatedSpdxElement"].removeprefix("SPDXRef-deb-") for each in bill["relationships"]
                if each["relationshipType"] == "DYNAMIC_LINK"}
-    of = {"libc": "libc6", "libm": "libc6", "ld-linux-x86-64": "libc6", "libgcc_s": "libgcc-s1", "libstdc++": "libstdc--6",
+    of = {"libc": "libc6", "libm": "libc6", "ld-linux-x86-64": "libc6", "ld-linux-aarch64": "libc6", "libgcc_s": "libgcc-s1", "libstdc++": "libstdc--6",
           "libprometheus-cpp-core": "libprometheus-cpp-core1.0"}
     libraries = {path.name.partition(".so")[0] for path in unpack(images, program, tmp_path).rglob("*.so*")}
     assert {of[name] for name in libraries} == dynamic
