@@ -43,7 +43,7 @@ PLACES = [
     (r"scripts/lib/client-python", r"guard\.|cluster\.clients"),
     (r"scripts/lib/(demo|stages|preparation|stories|real_stories|timeline)", r"cluster\.docs"),
     (r"scripts/(release-plugin|check-advisories|lib/bill_of_materials)", r"programs\.plugin|guard\."),
-    (r"scripts/lib/artifacts", r"programs\.plugin|guard\.|cluster\.manifests"),
+    (r"scripts/lib/(artifacts|architectures)", r"programs\.plugin|guard\.|cluster\.manifests"),
     (r"scripts/(images|release|pictures|lib/(images|overlays|panels|incidents|pictures)\.py)", r"guard\.|cluster\.manifests"),
     (r"scripts/generate-crds", r"guard\.|cluster\.admission"),
     (r"scripts/lib/(gate|changes)", r"bed\.gate"),

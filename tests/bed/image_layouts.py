@@ -15,13 +15,18 @@ def blob(layout, digest):
 
 
 def manifest_of(images, program):
+    """Returns the layout of an image and its manifest, or its index if it is for several architectures."""
     layout = images / f"signalbox-{program}"
     index = json.loads((layout / "index.json").read_text())
     return layout, json.loads(blob(layout, index["manifests"][0]["digest"]).read_text())
 
 
-def unpack(images, program, root):
+def unpack(images, program, root, architecture=None):
+    """Unpacks an image, or from an index the one for an architecture. Returns the root."""
     layout, manifest = manifest_of(images, program)
+    if architecture:
+        one, = (each for each in manifest["manifests"] if each["platform"]["architecture"] == architecture)
+        manifest = json.loads(blob(layout, one["digest"]).read_text())
     for layer in manifest["layers"]:
         with tarfile.open(blob(layout, layer["digest"])) as archive:
             archive.extractall(root)

@@ -55,6 +55,7 @@ All tests passed
     ("scripts/check-advisories", "guard.citations", {"programs.plugin"}),
     ("scripts/lib/bill_of_materials.py", "guard.citations", {"programs.plugin"}),
     ("scripts/lib/artifacts.py", "guard.citations", {"programs.plugin", "cluster.manifests"}),
+    ("scripts/lib/architectures.py", "guard.citations", {"programs.plugin", "cluster.manifests"}),
     ("scripts/images", "guard.citations", {"cluster.manifests"}),
     ("scripts/lib/overlays.py", "guard.citations", {"cluster.manifests"}),
     ("scripts/lib/client-python", "guard.citations", {"cluster.clients"}),
