@@ -149,7 +149,7 @@ TEST_CASE("namespaced runtimes are stored up to a bound of bytes, for each names
     FakeApiServer::Script script;
     for (const char* ns : {"a", "b", "c", "d", "e", "f", "g", "h", "i"})
         for (const char* name : {"one", "two", "three"})
-            script.push_back(event("ADDED", large(ns, name), "5"));
+            script.emplace_back(event("ADDED", large(ns, name), "5"));
     script.push_back(event("ADDED", test::namespaced_runtime("small"), "5"));
     script.push_back(end_of_list("6"));
     script.push_back(1s);
