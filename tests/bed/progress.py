@@ -15,6 +15,11 @@ def until(rest, name, kind, reason=None, timeout=30):
     return wait_for(f"{name} to be {kind} {reason or ''}", look, timeout)
 
 
+def has_begun(job):
+    """Returns whether the TrainJob has a JobSet, or had one: the condition Created goes with its end."""
+    return "runtimeDigest" in (job or {}).get("status", {})
+
+
 def until_not_created(rest, name, reason):
     """Returns the condition Created, once it is False for that reason."""
     def look():

@@ -10,7 +10,8 @@ import pytest
 
 from fault_proxy import Fault
 from jobs import runtime, train_job
-from rest import ApiError, conditions, wait_for
+from progress import has_begun
+from rest import ApiError, wait_for
 
 UNKNOWN_JOB = "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name"
 TIMEOUT = 10  # seconds that the API server waits for the webhook; a second less is the budget of lookups
@@ -42,7 +43,7 @@ def patch_of(job):
 
 
 def created(rest, name):
-    return wait_for(f"{name} to be built", lambda: conditions(rest.get("trainjobs", name)).get("Created", {}).get("status") == "True")
+    return wait_for(f"{name} to be built", lambda: has_begun(rest.get("trainjobs", name)))
 
 
 def without_runtime(rest, name, **spec):

@@ -4,6 +4,7 @@ import pytest
 
 from paths import ROOT
 from gangs import install_pod_groups, path_of_pod_group
+from progress import has_begun
 from rest import Rest, conditions, true_conditions, wait_for
 
 EXAMPLES = sorted((ROOT / "manifests" / "examples").glob("*.yaml"))
@@ -43,7 +44,7 @@ def train_job_of(rest):
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_reaches_the_state_that_it_describes(example, applied):
     rest = applied[example]
-    job = wait_for("it to be created", lambda: "Created" in true_conditions(train_job_of(rest)) and train_job_of(rest))
+    job = wait_for("it to be created", lambda: (found := train_job_of(rest)) and has_begun(found) and found)
     name = job["metadata"]["name"]
     assert rest.get("jobsets", name)["spec"].get("suspend", False) == (example.stem in SUSPENDED)
     if example.stem in SUSPENDED:

@@ -18,7 +18,7 @@ def test_four_torch_nodes_run_to_complete(signalbox, rest):
     env = {e["name"]: e.get("value") for e in ran[0]["spec"]["containers"][0]["env"]}
     assert env["PET_NNODES"] == "4"
     assert env["PET_MASTER_ADDR"] == "four-node-0-0.four"
-    assert [c["type"] for c in job["status"]["conditions"]] == ["Created", "Complete"]
+    assert [c["type"] for c in job["status"]["conditions"]] == ["Complete"]
     assert job["status"]["jobsStatus"] == [
         {"name": "node", "ready": 0, "succeeded": 1, "failed": 0, "active": 0, "suspended": 0}]
 

@@ -16,6 +16,7 @@ import yaml
 
 from jobs import runtime, train_job
 from paths import ROOT
+from progress import has_begun
 from rest import conditions, path_of, wait_for
 
 PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
@@ -49,7 +50,7 @@ def owned(rest, job):
 
 
 def built(rest, name):
-    wait_for(f"{name} to be built", lambda: conditions(rest.get("trainjobs", name)).get("Created", {}).get("status") == "True")
+    wait_for(f"{name} to be built", lambda: has_begun(rest.get("trainjobs", name)))
     return rest.get("trainjobs", name)
 
 

@@ -123,15 +123,13 @@ def is_gone(_, job_set):
 
 
 def stories(rest, seed):
-    created = "Created"
     return [
-        Story(rest, f"complete-{seed}", [complete], {created, "Complete"}),
-        Story(rest, f"failed-{seed}", [fail], {created, "Failed"}),
-        Story(rest, f"resumed-{seed}", [is_suspended, resume, runs, complete], {created, "Complete"}, suspend=True),
-        Story(rest, f"suspended-{seed}", [runs, suspend, is_suspended], {created, "Suspended"}),
-        # The deadline may pass before there is a JobSet.
-        Story(rest, f"late-{seed}", [has_failed, is_gone], {created, "Failed"}, {"Failed"}, activeDeadlineSeconds=3),
-        Story(rest, f"steady-{seed}", [runs], {created}),
+        Story(rest, f"complete-{seed}", [complete], {"Complete"}),
+        Story(rest, f"failed-{seed}", [fail], {"Failed"}),
+        Story(rest, f"resumed-{seed}", [is_suspended, resume, runs, complete], {"Complete"}, suspend=True),
+        Story(rest, f"suspended-{seed}", [runs, suspend, is_suspended], {"Created", "Suspended"}),
+        Story(rest, f"late-{seed}", [has_failed, is_gone], {"Failed"}, activeDeadlineSeconds=3),
+        Story(rest, f"steady-{seed}", [runs], {"Created"}),
     ]
 
 

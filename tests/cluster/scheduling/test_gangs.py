@@ -5,7 +5,7 @@ import pytest
 
 from gangs import GROUPS, path_of_pod_group, said_of
 from jobs import runtime, train_job
-from progress import until_alone
+from progress import has_begun, until_alone
 from rest import ApiError, conditions, wait_for
 
 
@@ -99,7 +99,7 @@ def test_a_priority_class_has_to_exist_under_volcano(signalbox, pod_groups, rest
     rest.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1}, "priorityclasses")
     try:
         rest.create(train_job("late", "with-priority"))
-        wait_for("Created", lambda: conditions(rest.get("trainjobs", "late")).get("Created", {}).get("status") == "True")
+        wait_for("Created", lambda: has_begun(rest.get("trainjobs", "late")))
         assert pod_group(rest, "volcano", "late")["spec"]["priorityClassName"] == name
     finally:
         rest.delete("priorityclasses", name)

@@ -4,7 +4,7 @@ import contextlib
 
 from deployment import NAMESPACE
 from jobs import runtime, train_job
-from progress import suspend, until, until_alone, until_held, until_runs
+from progress import has_begun, suspend, until, until_alone, until_held, until_runs
 from rest import conditions, true_conditions, wait_for
 
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/signalbox-reconciler"
@@ -119,7 +119,7 @@ def test_missing_permissions_are_reported_once_they_have_lasted_and_granting_the
         rest.patch("trainjobs", name, {"metadata": {"labels": {"retry": "now"}}})
     for name in ("barred", "unread"):
         until(rest, name, "Complete")
-    until(rest, "keyed", "Created", "JobsCreationSucceeded")
+    wait_for("the JobSet of keyed", lambda: has_begun(rest.get("trainjobs", "keyed")))
     until_held(rest, "going")
     until_runs(rest, "resting")
     for name in ("going", "resting"):

@@ -25,14 +25,14 @@ def name(number):
 
 # A settled job has exactly these conditions, and its True ones are one of these sets.
 SETTLED = {
-    "complete": [{"Created", "Complete"}],
-    "failed": [{"Created", "Failed"}],
+    "complete": [{"Complete"}],
+    "failed": [{"Failed"}],
     "suspended": [{"Created", "Suspended"}],
     "running": [{"Created"}],
-    "late": [{"Created", "Failed"}, {"Failed"}],  # the deadline may pass before there is a JobSet
+    "late": [{"Failed"}],
     "blocked": [set()],
     "elsewhere": [set()],
-    "leaving": [{"Created", "Complete"}],
+    "leaving": [{"Complete"}],
 }
 WITH_JOB_SET = {"complete", "failed", "suspended", "running", "leaving"}
 

@@ -17,6 +17,7 @@ import progress_deadlines
 from deployment import ROOT
 from gangs import path_of_pod_group
 from jobs import runtime, train_job
+from progress import has_begun
 from rest import ApiError, Rest, true_conditions, wait_for
 
 CA = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
@@ -88,7 +89,7 @@ class Tale:
 def job_is_seen(tale):
     tale.create_runtime()
     tale.create_job("seen")
-    return lambda: "Created" in true_conditions(tale.rest.get("trainjobs", "seen"))
+    return lambda: has_begun(tale.rest.get("trainjobs", "seen"))
 
 
 def job_is_owned(tale):
@@ -99,7 +100,7 @@ def job_is_owned(tale):
 def job_of_the_namespaces_runtime_is_seen(tale):
     tale.create_runtime(kind="TrainingRuntime")
     tale.create_job("seen", kind="TrainingRuntime")
-    return lambda: "Created" in true_conditions(tale.rest.get("trainjobs", "seen"))
+    return lambda: has_begun(tale.rest.get("trainjobs", "seen"))
 
 
 def gang(tale):
@@ -196,7 +197,7 @@ def job_has_events(tale):
     def reported():
         name = f"reported-{len(tale.rest.list('trainjobs'))}"
         tale.create_job(name)
-        wait_for("it to be created", lambda: "Created" in true_conditions(tale.rest.get("trainjobs", name)))
+        wait_for("it to be created", lambda: has_begun(tale.rest.get("trainjobs", name)))
         return any(event["regarding"]["name"].startswith("reported-") for event in tale.rest.list("events"))
     return reported
 
