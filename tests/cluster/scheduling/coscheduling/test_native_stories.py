@@ -47,7 +47,9 @@ def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
         said = wait_for("explain to show it", lambda: (lambda text: text if "waits as a gang of 2: " in text else None)(here.explain("second")),
                         interval=1)
         assert "State     waits for its Pods" in said
-        assert "Unschedulable" in here.listed()["second"] and "waits as a gang of 2: " in here.listed()["second"]
+        # A list looks at Pods once the status has counts of Jobs.
+        row = wait_for("the list to say it", lambda: (lambda row: row if "waits as a gang of 2: " in row else None)(here.listed()["second"]), interval=1)
+        assert " Unschedulable " in row
         waits = wait_for("the condition of the second", lambda: conditions(here.rest.get("trainjobs", "second")).get("GangReady"))
         assert (waits["status"], waits["reason"]) == ("False", "PodsNotReady")
         here.finish("first")
