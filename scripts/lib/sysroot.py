@@ -16,9 +16,8 @@ import tempfile
 
 from bill_of_materials import PACKAGE_FIELDS
 
-ARCHIVES = "".join(f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/{archive} main\n" for archive in (
-    "debian bookworm", "debian bookworm-updates", "debian-security bookworm-security"))
-# apt as if it ran on a machine of that architecture which has nothing yet. The machine's own settings, such as a proxy, stay.
+# apt as if it ran on a machine of that architecture which has nothing yet. The machine's own archives and settings,
+# such as a proxy, stay.
 SETTINGS = """\
 APT::Architecture "{architecture}";
 APT::Architectures {{ "{architecture}"; }};
@@ -26,8 +25,6 @@ APT::Sandbox::User "";
 Dir::State "{place}";
 Dir::State::status "{place}/status";
 Dir::Cache "{place}";
-Dir::Etc::sourcelist "{place}/sources.list";
-Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Etc::preferencesparts "/dev/null";
 """
@@ -56,7 +53,6 @@ def download(place, architecture, wanted):
     for needed in ("lists/partial", "archives/partial"):
         (place / needed).mkdir(parents=True)
     (place / "status").touch()
-    (place / "sources.list").write_text(ARCHIVES)
     (place / "apt.conf").write_text(SETTINGS.format(architecture=architecture, place=place))
     for command in (["update"], ["install", "--download-only", "--yes", "--no-install-recommends", *wanted]):
         ran = subprocess.run(["apt-get", "-qq", *command], env={**os.environ, "APT_CONFIG": str(place / "apt.conf")}, capture_output=True, text=True,
