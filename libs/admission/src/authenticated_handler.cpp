@@ -32,13 +32,10 @@ net::Task<net::HttpResponse> AuthenticatedHandler::receive(net::HttpRequest& req
 net::Task<kube::AuthResult> AuthenticatedHandler::check(const net::HttpRequest& request,
                                                         kube::SteadyTime came) {
     if (!tokens_) co_return kube::AuthResult::admitted;
-    const std::string_view token = kube::bearer_token(request);
-    if (const auto known = tokens_->from_cache(token)) co_return *known;
-    // Connections that wait for the review of their token have a limit of their own.
-    const auto permit = token_review_permits_.try_take(request.peer);
-    if (!permit && !tokens_->was_admitted(token)) co_return kube::AuthResult::unknown;
-    // Half of the time is for the review itself.
-    co_return co_await tokens_->ask(std::string(token), came + lookup_timeout(request.target) / 2);
+    // Connections that wait for the review of their token have a limit of their own. Half of the time is for
+    // the review itself.
+    co_return co_await tokens_->check(request, token_review_permits_,
+                                      came + lookup_timeout(request.target) / 2);
 }
 
 // The error for a rejected client has the requirements, and nothing about clients with permission.

@@ -52,13 +52,9 @@ struct Door {
         auto call = std::make_shared<Call>();
         call->request = {.target = "/metrics", .peer = peer};
         if (!token.empty()) call->request.headers.emplace_back("Authorization", "Bearer " + token);
-        auto answer = guard.answer(call->request);
-        if (auto* response = std::get_if<net::HttpResponse>(&answer))
-            call->response = std::move(*response);
-        else
-            boost::asio::co_spawn(
-                context, std::get<net::Task<net::HttpResponse>>(std::move(answer)),
-                [call](std::exception_ptr, net::HttpResponse said) { call->response = std::move(said); });
+        boost::asio::co_spawn(
+            context, guard.answer(call->request),
+            [call](std::exception_ptr, net::HttpResponse said) { call->response = std::move(said); });
         return call;
     }
     net::HttpResponse scrape(const std::string& token) {

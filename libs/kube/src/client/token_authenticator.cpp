@@ -63,6 +63,15 @@ net::Task<AuthResult> TokenAuthenticator::ask(std::string token, SteadyTime dead
     co_return result ? *result : AuthResult::unknown;
 }
 
+net::Task<AuthResult> TokenAuthenticator::check(const net::HttpRequest& request, net::Semaphore& permits,
+                                                SteadyTime deadline) {
+    const std::string_view token = bearer_token(request);
+    if (const auto known = from_cache(token)) co_return *known;
+    const auto permit = permits.try_take(request.peer);
+    if (!permit && !was_admitted(token)) co_return AuthResult::unknown;
+    co_return co_await ask(std::string(token), deadline);
+}
+
 net::Task<AuthResult> TokenAuthenticator::review_in_time(std::string token, SteadyTime deadline) {
     using namespace boost::asio::experimental::awaitable_operators;
     const net::Digest digest = net::digest_of(token);

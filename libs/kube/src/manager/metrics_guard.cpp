@@ -21,20 +21,8 @@ net::HttpResponse refusal_of(AuthResult result) {
 
 }  // namespace
 
-net::Answer MetricsGuard::answer(net::HttpRequest& request) {
-    const std::string_view token = bearer_token(request);
-    if (const auto known = tokens_.from_cache(token))
-        return *known == AuthResult::admitted ? pages_(request) : refusal_of(*known);
-    auto permit = permits_.try_take(request.peer);
-    if (!permit && !tokens_.was_admitted(token)) return refusal_of(AuthResult::unknown);
-    return answer_later(request, std::move(permit));
-}
-
-net::Task<net::HttpResponse> MetricsGuard::answer_later(net::HttpRequest& request,
-                                                        net::Semaphore::Permit permit) {
-    const auto client =
-        co_await tokens_.ask(std::string(bearer_token(request)), clock_.now() + longest_review);
-    permit = {};
+net::Task<net::HttpResponse> MetricsGuard::answer(net::HttpRequest& request) {
+    const auto client = co_await tokens_.check(request, permits_, clock_.now() + longest_review);
     if (client != AuthResult::admitted) co_return refusal_of(client);
     auto answer = pages_(request);
     if (auto* response = std::get_if<net::HttpResponse>(&answer)) co_return std::move(*response);

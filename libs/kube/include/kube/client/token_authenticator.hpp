@@ -9,6 +9,7 @@
 #include "kube/client/clock.hpp"
 #include "net/http/http.hpp"
 #include "net/process/log.hpp"
+#include "net/process/semaphore.hpp"
 #include "net/process/single_flight.hpp"
 #include "net/tls/digest.hpp"
 
@@ -50,6 +51,11 @@ public:
     bool was_admitted(std::string_view token) const;
     /// Concurrent calls with the same token make one request. Returns `unknown` at `deadline` at the latest.
     net::Task<AuthResult> ask(std::string token, SteadyTime deadline);
+
+    /// Returns the stored result for the caller of `request`, or that of ask(). A token that was not accepted
+    /// before needs a permit for that, and is `unknown` without one. The arguments must stay until the end.
+    net::Task<AuthResult> check(const net::HttpRequest& request, net::Semaphore& permits,
+                                SteadyTime deadline);
 
     /// The limit of concurrent requests for each thread, which clients without permission can cause. A review
     /// takes about a millisecond.

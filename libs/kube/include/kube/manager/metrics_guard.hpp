@@ -15,7 +15,7 @@ public:
     MetricsGuard(ApiServer& server, Clock& clock, net::Log& log, net::Handler pages)
         : clock_(clock), pages_(std::move(pages)), tokens_(server, clock, log, policy()) {}
 
-    net::Answer answer(net::HttpRequest& request);
+    net::Task<net::HttpResponse> answer(net::HttpRequest& request);
 
     /// The API server's answer about a token and its user counts for so long.
     static constexpr std::chrono::seconds remembered_for{60};
@@ -24,7 +24,6 @@ public:
 
 private:
     static AuthPolicy policy() { return {.path = "/metrics", .remembered_for = remembered_for}; }
-    net::Task<net::HttpResponse> answer_later(net::HttpRequest& request, net::Semaphore::Permit permit);
 
     Clock& clock_;
     const net::Handler pages_;
