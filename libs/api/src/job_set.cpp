@@ -6,6 +6,7 @@
 
 #include "api/job_set_names.hpp"
 #include "api/names.hpp"
+#include "api/text.hpp"
 
 namespace api {
 namespace {
@@ -79,8 +80,7 @@ void find_missing(const Json& spec, JobSet& job_set) {
 std::vector<std::string> names_in(std::string_view note, std::size_t most) {
     std::vector<std::string> names;
     while (!note.empty() && names.size() < most) {
-        const std::string_view name = note.substr(0, note.find(','));
-        note.remove_prefix(std::min(name.size() + 1, note.size()));
+        const std::string_view name = take_item(note);
         if (!name.empty() && name.size() <= 253) names.emplace_back(name);
     }
     return names;

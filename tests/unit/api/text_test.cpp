@@ -124,3 +124,15 @@ TEST_CASE("a quoted text is a JSON string", "[text]") {
     CHECK(api::quoted("a\"b\\\n") == R"("a\"b\\\n")");
     CHECK(api::quoted("") == R"("")");
 }
+
+TEST_CASE("a list with commas is taken apart item by item", "[api]") {
+    const auto items = [](std::string_view list) {
+        std::string text;
+        while (!list.empty()) text.append("<").append(api::take_item(list)).append(">");
+        return text;
+    };
+    CHECK(items("").empty());
+    CHECK(items("a") == "<a>");
+    CHECK(items("a,,b=c") == "<a><><b=c>");
+    CHECK(items(",a,") == "<><a>");
+}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/text.hpp"
 #include "progress/report_handler.hpp"
 
 namespace webhook {
@@ -28,8 +29,7 @@ api::Error usage(std::string what) { return {.code = api::Errc::invalid, .messag
 api::Result<> read_option(std::string_view text, Services& target) {
     Services read = {.admission = false};
     while (!text.empty()) {
-        const std::string_view name = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(name.size() + 1, text.size()));
+        const std::string_view name = api::take_item(text);
         if (name == admission)
             read.admission = true;
         else if (name == progress)

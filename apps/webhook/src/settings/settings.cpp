@@ -1,5 +1,6 @@
 #include "settings/settings.hpp"
 
+#include "api/text.hpp"
 #include "settings/cores.hpp"
 
 namespace webhook {
@@ -29,14 +30,11 @@ constexpr DeadlineRow deadlines[] = {
      "how long a connection may be idle; longer than API servers keep one, which is 90s"},
 };
 
-// Splits a list with commas.
+// Empty ones are left out.
 template <class Use>
-void for_each_name(std::string_view rest, Use use) {
-    while (!rest.empty()) {
-        const auto comma = std::min(rest.find(','), rest.size());
-        if (comma > 0) use(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
+void for_each_name(std::string_view list, Use use) {
+    while (!list.empty())
+        if (const std::string_view name = api::take_item(list); !name.empty()) use(name);
 }
 
 }  // namespace

@@ -30,6 +30,9 @@ inline constexpr char32_t invalid_character = 0xFFFFFFFF;
 /// The text must not be empty.
 char32_t take_character(std::string_view& text);
 
+/// Removes and returns the first item of a list with commas. A comma at the end adds no item.
+std::string_view take_item(std::string_view& list);
+
 /// Appends a character. U+FFFD stands for what is none: `invalid_character`, a surrogate, a value above
 /// U+10FFFF.
 void append_character(std::string& text, char32_t character);

@@ -61,6 +61,12 @@ std::string to_upper(std::string_view text) {
     return upper;
 }
 
+std::string_view take_item(std::string_view& list) {
+    const std::string_view item = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+    return item;
+}
+
 char32_t take_character(std::string_view& text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(0);

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "api/text.hpp"
+
 namespace net {
 namespace {
 
@@ -149,9 +151,7 @@ api::Result<> read_option(std::string_view text, std::chrono::seconds& target) {
 api::Result<> read_option(std::string_view text, FeatureGates& target) {
     FeatureGates gates;
     while (!text.empty()) {
-        const auto comma = text.find(',');
-        const auto gate = text.substr(0, comma);
-        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+        const auto gate = api::take_item(text);
         const auto equals = gate.find('=');
         bool on = false;
         if (equals == 0 || equals == std::string_view::npos || !read_option(gate.substr(equals + 1), on))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/text.hpp"
 #include "net/process/options.hpp"
 #include "tls/suites.hpp"
 
@@ -60,8 +61,7 @@ std::string show_option(TlsVersion value) { return value == TlsVersion::v1_3 ? "
 api::Result<> read_option(std::string_view text, CipherSuites& target) {
     CipherSuites read;
     while (!text.empty()) {
-        const std::string_view given = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(given.size() + 1, text.size()));
+        const std::string_view given = api::take_item(text);
         std::string name(given);
         if (std::ranges::find(former_names, given) != std::end(former_names)) name += "_SHA256";
         if (!find(name)) {

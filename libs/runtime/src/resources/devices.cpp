@@ -273,8 +273,7 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
 api::Result<> read_option(std::string_view text, DeviceTable& target) {
     std::vector<DeviceTable::Row> rows;
     while (!text.empty()) {
-        const std::string_view row = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(text.size(), row.size() + 1));
+        const std::string_view row = api::take_item(text);
         const auto equals = std::min(row.find('='), row.size());
         const auto meaning = std::find_if(
             std::begin(meanings), std::end(meanings),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/dns_label.hpp"
+#include "api/text.hpp"
 
 namespace runtime {
 
@@ -13,8 +14,7 @@ const char* const gang_schedulers_help =
 api::Result<> read_option(std::string_view text, GangSchedulers& target) {
     GangSchedulers read;
     while (!text.empty()) {
-        const std::string_view row = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(text.size(), row.size() + 1));
+        const std::string_view row = api::take_item(text);
         const auto equals = std::min(row.find('='), row.size());
         const std::string_view policy = row.substr(0, equals);
         const std::string_view name = row.substr(std::min(equals + 1, row.size()));
