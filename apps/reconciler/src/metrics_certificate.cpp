@@ -24,9 +24,7 @@ api::Result<MetricsCertificate> MetricsCertificate::open(const Settings& setting
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     // Clocks of clients differ.
     const net::CertificateFields fields = {
-        .not_before = now - 1h,
-        .not_after = std::chrono::floor<std::chrono::seconds>(now + lifetime),
-        .dns_names = {"localhost"}};
+        .not_before = now - 1h, .not_after = now + lifetime, .dns_names = {"localhost"}};
     const net::Authority authority = net::make_authority("signalbox-reconciler-ca", fields);
     auto tls =
         net::Tls::make(net::issue_certificate(authority, "signalbox-reconciler", fields), settings.tls);

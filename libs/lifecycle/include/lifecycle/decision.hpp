@@ -33,9 +33,8 @@ enum class Judged {
 struct Finish {
     api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
     std::string details = {};       ///< what the event says besides the condition's message
-    bool settle =
-        true;  ///< bring `Suspended` up to date in the same write, and end errors in `Created` that are over
-    bool from_job_set = false;        ///< else this controller ends the job
+    bool settle = true;             ///< also bring `Suspended` up to date, and end what is over in `Created`
+    bool from_job_set = false;      ///< else this controller ends the job
     Judged judges = Judged::nothing;  ///< by the failure policy, the job may go on
 
     bool operator==(const Finish&) const = default;
