@@ -63,6 +63,25 @@ std::optional<Scale> read_suffix(std::string_view suffix) {
     return scale;
 }
 
+std::string digits_of(Int128 value) {
+    const bool negative = value < 0;
+    std::string text;
+    do {
+        text += static_cast<char>('0' + static_cast<int>(negative ? -(value % 10) : value % 10));
+        value /= 10;
+    } while (value != 0);
+    if (negative) text += '-';
+    std::reverse(text.begin(), text.end());
+    return text;
+}
+
+// Returns how often the value can be divided by `factor`, `most` times at most, and divides it.
+std::size_t take_factors(Int128& value, Int128 factor, std::size_t most) {
+    std::size_t count = 0;
+    for (; count < most && value != 0 && value % factor == 0; ++count) value /= factor;
+    return count;
+}
+
 // Returns digits * 10^-fraction_size * scale in nanos, rounded up; exact for any number of digits.
 Int128 to_nanos(std::string_view digits, std::size_t fraction_size, Scale scale) {
     const Int128 unit = nanos_per_unit << scale.binary;
@@ -104,12 +123,13 @@ std::int64_t Quantity::round_up() const {
 }
 
 Quantity& Quantity::operator+=(const Quantity& other) {
+    if (is_zero()) form_ = other.form_;
     nanos_ = add_or_saturate(nanos_, other.nanos_);
     return *this;
 }
 
 Quantity operator*(std::int64_t factor, const Quantity& quantity) {
-    Quantity product;
+    Quantity product = quantity;
     product.nanos_ = multiply_or_saturate(factor, quantity.nanos_);
     return product;
 }
@@ -135,27 +155,33 @@ Result<Quantity> parse_quantity(std::string_view text) {
         quantity.nanos_ =
             std::min(quantity.nanos_, std::numeric_limits<std::int64_t>::max() * nanos_per_unit);
     if (negative) quantity.nanos_ = -quantity.nanos_;
+    if (scale->binary > 0)
+        quantity.form_ = Quantity::Form::binary;
+    else if (!rest.empty() && (rest[0] == 'e' || (rest[0] == 'E' && rest.size() > 1)))
+        quantity.form_ = Quantity::Form::exponent;
     return quantity;
 }
 
 std::string to_string(const Quantity& quantity) {
-    struct Unit {
-        Int128 nanos;
-        const char* suffix;
-    };
-    constexpr Unit units[] = {{nanos_per_unit, ""}, {1'000'000, "m"}, {1'000, "u"}, {1, "n"}};
-    const Unit* unit = std::begin(units);
-    while (quantity.nanos_ % unit->nanos != 0) ++unit;
-    Int128 rest = quantity.nanos_ / unit->nanos;
-    const bool negative = rest < 0;
-    std::string text;
-    do {
-        text += static_cast<char>('0' + static_cast<int>(negative ? -(rest % 10) : rest % 10));
-        rest /= 10;
-    } while (rest != 0);
-    if (negative) text += '-';
-    std::reverse(text.begin(), text.end());
-    return text + unit->suffix;
+    using Form = Quantity::Form;
+    constexpr const char* binary_suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    constexpr const char* decimal_suffixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    constexpr int places_of_nanos = 9;
+    const Int128 units = quantity.nanos_ / nanos_per_unit;
+    const bool is_whole = quantity.nanos_ % nanos_per_unit == 0;
+    if (quantity.form_ == Form::binary && is_whole && (units >= 1024 || units <= -1024)) {
+        Int128 rest = units;
+        const std::size_t suffix = take_factors(rest, 1024, std::size(binary_suffixes) - 1);
+        return digits_of(rest) + binary_suffixes[suffix];
+    }
+    if (quantity.is_zero()) return "0";
+    Int128 rest = quantity.nanos_;
+    if (quantity.form_ != Form::exponent) {
+        const std::size_t suffix = take_factors(rest, 1000, std::size(decimal_suffixes) - 1);
+        return digits_of(rest) + decimal_suffixes[suffix];
+    }
+    const int exponent = 3 * static_cast<int>(take_factors(rest, 1000, 13)) - places_of_nanos;
+    return digits_of(rest) + (exponent == 0 ? "" : "e" + std::to_string(exponent));
 }
 
 Result<Quantity> parse_quantity(const Json& value) {

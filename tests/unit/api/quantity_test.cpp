@@ -133,18 +133,51 @@ TEST_CASE("a quantity is a JSON string or number", "[api]") {
         CHECK(parse_quantity(value).has_error());
 }
 
-TEST_CASE("a quantity is written in the largest unit that is exact, without a suffix for many", "[api]") {
+TEST_CASE("a quantity is written as Kubernetes does, with the kind of suffix that it came with", "[api]") {
     struct Case {
         const char* text;
         const char* want;
     };
-    for (const Case& c : {Case{"0", "0"}, Case{"1500m", "1500m"}, Case{"2000m", "2"}, Case{"0.5", "500m"},
-                          Case{"1Gi", "1073741824"}, Case{"3k", "3000"}, Case{"20u", "20u"}, Case{"3n", "3n"},
-                          Case{"-1500m", "-1500m"}, Case{"1e3", "1000"}}) {
+    for (const Case& c : {Case{"0", "0"},
+                          Case{"1500m", "1500m"},
+                          Case{"2000m", "2"},
+                          Case{"0.5", "500m"},
+                          Case{"1Gi", "1Gi"},
+                          Case{"1.5Gi", "1536Mi"},
+                          Case{"2048Ki", "2Mi"},
+                          Case{"1000Ki", "1000Ki"},
+                          Case{"0.5Ki", "512"},
+                          Case{"0.1Ki", "102400m"},
+                          Case{"1023.5Gi", "1048064Mi"},
+                          Case{"0.0005Ki", "512m"},
+                          Case{"-2Gi", "-2Gi"},
+                          Case{"3k", "3k"},
+                          Case{"12000", "12k"},
+                          Case{"34359738368", "34359738368"},
+                          Case{"20u", "20u"},
+                          Case{"3n", "3n"},
+                          Case{"-1500m", "-1500m"},
+                          Case{"1E", "1E"},
+                          Case{"1e3", "1e3"},
+                          Case{"15e2", "1500"},
+                          Case{"1e22", "10e21"},
+                          Case{"5e-4", "500e-6"}}) {
         CAPTURE(c.text);
         const auto quantity = api::parse_quantity(c.text);
         REQUIRE(quantity);
         CHECK(to_string(*quantity) == c.want);
         CHECK(api::parse_quantity(to_string(*quantity)).value() == *quantity);
     }
+}
+
+TEST_CASE("a sum has the kind of suffix of its first part that is not zero", "[api]") {
+    Quantity sum;
+    sum += quantity("0Gi");
+    sum += quantity("4Gi");
+    sum += quantity("1073741824");
+    CHECK(to_string(sum) == "5Gi");
+    CHECK(to_string(4 * quantity("16Gi")) == "64Gi");
+    Quantity decimal = quantity("1000");
+    decimal += quantity("24Ki");
+    CHECK(to_string(decimal) == "25576");
 }

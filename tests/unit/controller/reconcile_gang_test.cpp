@@ -95,11 +95,11 @@ TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[r
         life.set_default_memory("1Mi");
         life.set_suspend(false);
         life.reconcile();
-        CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
+        CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2Mi"));
         // From now on it runs, and nothing changes any more.
         life.set_default_memory("2Mi");
         life.reconcile();
-        CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
+        CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2Mi"));
     }
 }
 
@@ -117,11 +117,11 @@ TEST_CASE("what a RuntimeClass adds is computed anew in the reconcile that resum
     set_overhead("1Mi");
     life.set_suspend(true);
     life.reconcile();
-    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
+    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2Mi"));
     set_overhead("3Mi");
     life.set_suspend(false);
     life.reconcile();
-    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("6291456"));
+    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("6Mi"));
 }
 
 TEST_CASE("LimitRanges are listed, and what cannot be read ends the reconcile without a verdict",

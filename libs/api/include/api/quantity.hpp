@@ -19,19 +19,27 @@ public:
 
     Quantity& operator+=(const Quantity& other);
     friend Quantity operator*(std::int64_t factor, const Quantity& quantity);
-    auto operator<=>(const Quantity&) const = default;
+    /// By value: 1Gi equals 1024Mi.
+    bool operator==(const Quantity& other) const { return nanos_ == other.nanos_; }
+    auto operator<=>(const Quantity& other) const { return nanos_ <=> other.nanos_; }
 
     friend Result<Quantity> parse_quantity(std::string_view text);
     friend std::string to_string(const Quantity& quantity);
 
 private:
     __extension__ typedef __int128 Nanos;
+    // The kind of the suffix that it was written with.
+    enum class Form : std::uint8_t { decimal, binary, exponent };
+
     Nanos nanos_ = 0;
+    Form form_ = Form::decimal;
 };
 
 Result<Quantity> parse_quantity(std::string_view text);
 
-/// Returns the shortest exact form without a binary or a large suffix: "34359738368", "1500m", "20u", "3n".
+/// Returns Kubernetes' canonical form, with the kind of suffix that the quantity, or the first part of the
+/// sum that is not zero, was written with: "20Gi", "1500m", "12k", "34359738368", "10e21". Source:
+/// k8s.io/apimachinery/pkg/api/resource, Quantity.CanonicalizeBytes().
 std::string to_string(const Quantity& quantity);
 
 // For calls with a string, which converts to string_view and to Json.

@@ -22,7 +22,7 @@ TEST_CASE("a gang of two nodes needs the requests of both Pods", "[gang]") {
         {"nothing requested", "{containers: [{name: node, image: i}]}", ""},
         {"requests",
          "{containers: [{name: node, image: i, resources: {requests: {cpu: 500m, memory: 1Gi}}}]}",
-         "cpu=1 memory=2147483648"},
+         "cpu=1 memory=2Gi"},
         {"a limit stands for a missing request",
          "{containers: [{name: node, image: i, resources: {requests: {cpu: 1}, limits: {cpu: 4, "
          "nvidia.com/gpu: 2}}}]}",
@@ -63,11 +63,11 @@ TEST_CASE("a gang of two nodes needs the requests of both Pods", "[gang]") {
          "{resources: {requests: {cpu: 3, hugepages-2Mi: 4Mi, nvidia.com/gpu: 9}}, containers: [{name: node, "
          "image: i, "
          "resources: {requests: {cpu: 1, nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}}}]}",
-         "cpu=6 hugepages-2Mi=8388608 nvidia.com/gpu=2"},
+         "cpu=6 hugepages-2Mi=8Mi nvidia.com/gpu=2"},
         {"overhead comes on top",
          "{overhead: {cpu: 100m, memory: 10M}, containers: [{name: node, image: i, resources: {requests: "
          "{cpu: 1}}}]}",
-         "cpu=2200m memory=20000000"},
+         "cpu=2200m memory=20M"},
         {"the overhead of the RuntimeClass",
          "{runtimeClassName: kata, containers: [{name: node, image: i, resources: {requests: {cpu: 1}}}]}",
          "cpu=2500m"},
@@ -98,7 +98,7 @@ TEST_CASE("containers without requests get those of the namespace's LimitRanges"
     const Case cases[] = {
         {"for what has neither request nor limit",
          "[{type: Container, defaultRequest: {cpu: 100m, memory: 1Mi, nvidia.com/gpu: 1}}]",
-         "cpu=2 memory=2097152 nvidia.com/gpu=4"},
+         "cpu=2 memory=2Mi nvidia.com/gpu=4"},
         {"not those for Pods", "[{type: Pod, defaultRequest: {memory: 1Mi}}]", "cpu=2 nvidia.com/gpu=4"},
     };
     const Json runtime = with_pod("volcano",
@@ -109,7 +109,7 @@ TEST_CASE("containers without requests get those of the namespace's LimitRanges"
         }
     const Objects two = {limit_range("b", "[{type: Container, defaultRequest: {memory: 2Mi}}]"),
                          limit_range("a", "[{type: Container, defaultRequest: {memory: 1Mi}}]")};
-    CHECK(resources_of(pod_group(runtime, two)) == "cpu=2 memory=2097152 nvidia.com/gpu=4");
+    CHECK(resources_of(pod_group(runtime, two)) == "cpu=2 memory=2Mi nvidia.com/gpu=4");
 }
 
 TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
