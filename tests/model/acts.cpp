@@ -5,6 +5,7 @@
 #include "api/job_set.hpp"
 #include "api/meta.hpp"
 #include "api/names.hpp"
+#include "api/yaml.hpp"
 
 namespace model {
 namespace {
@@ -247,7 +248,7 @@ Action forge_snapshots() {
             Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"immutable", true}});
             for (const char* member : {"name", "namespace", "ownerReferences"})
                 map["metadata"][member] = metadata[member];
-            Json runtime = parsed(std::string(stored->object["data"]["runtime"].as_string()));
+            Json runtime = api::parse_yaml(stored->object["data"]["runtime"].as_string()).value();
             runtime["spec"]["mlPolicy"]["numNodes"] = 7;
             Json& job = runtime["spec"]["template"]["spec"]["replicatedJobs"].items().back();
             Json& pods = job["template"]["spec"]["template"]["spec"];

@@ -5,6 +5,7 @@
 #include "acts.hpp"
 #include "api/job_set.hpp"
 #include "api/meta.hpp"
+#include "api/yaml.hpp"
 
 namespace model {
 namespace {
@@ -263,7 +264,7 @@ Check runs_as_its_snapshot() {
     return [](const World& world) -> std::string {
         const Stored* map = world.api.find("configmaps", {the_job.ns, the_job.name + "-runtime-snapshot"});
         if (!map) return "there is no snapshot";
-        const Json runtime = parsed(std::string(map->object["data"]["runtime"].as_string()));
+        const Json runtime = api::parse_yaml(map->object["data"]["runtime"].as_string()).value();
         return job_set_has("parallelism", runtime["spec"]["mlPolicy"]["numNodes"])(world);
     };
 }

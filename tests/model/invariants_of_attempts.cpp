@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "api/yaml.hpp"
 #include "invariants.hpp"
 
 namespace model {
@@ -22,7 +23,7 @@ std::string text(const api::ObjectKey& key) { return api::to_string(key); }
 std::optional<api::FailurePolicy> Invariants::failure_policy_of(const api::TrainJob& job) const {
     const Stored* snapshot = api_.find("configmaps", {job.meta.ns, job.meta.name + "-runtime-snapshot"});
     if (!snapshot || forged_snapshots_.contains(snapshot->uid())) return std::nullopt;
-    const auto runtime = api::parse_json(snapshot->object["data"]["runtime"].as_string());
+    const auto runtime = api::parse_yaml(snapshot->object["data"]["runtime"].as_string());
     return runtime ? api::failure_policy(*runtime, job.spec) : std::nullopt;
 }
 

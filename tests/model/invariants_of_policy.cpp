@@ -3,6 +3,7 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
+#include "api/yaml.hpp"
 #include "invariants.hpp"
 
 namespace model {
@@ -47,7 +48,7 @@ void Invariants::note_beginning(const Kind& kind, const api::ObjectKey& key, con
         return stored && api::parse_meta(stored->object).controller_uid == uid;
     };
     if (!is_its_own(job_set) || !is_its_own(snapshot) || forged_snapshots_.contains(snapshot->uid())) return;
-    if (const auto runtime = api::parse_json(snapshot->object["data"]["runtime"].as_string()))
+    if (const auto runtime = api::parse_yaml(snapshot->object["data"]["runtime"].as_string()))
         life->second.began_with = api::run_policy_of(*runtime);
 }
 

@@ -139,7 +139,7 @@ def test_what_is_rendered_of_a_shipped_runtime_is_what_the_reconciler_creates(si
         for each in (mine, obj):
             each["metadata"].get("annotations", {}).pop(HASH, None)
         if key[1].endswith("-runtime-snapshot"):
-            assert json.loads(mine.pop("data")["runtime"])["spec"] == json.loads(obj.pop("data")["runtime"])["spec"]
+            assert yaml.safe_load(mine.pop("data")["runtime"])["spec"] == yaml.safe_load(obj.pop("data")["runtime"])["spec"]
         assert mine == obj
 
 

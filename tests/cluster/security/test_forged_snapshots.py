@@ -5,6 +5,7 @@ import copy
 import json
 
 import pytest
+import yaml
 
 from jobs import runtime, train_job
 from progress import events, pods, resume, suspend, until_held, until_not_created, until_runs
@@ -43,7 +44,7 @@ def snapshot(client, job):
 
 
 def runtime_in(config_map):
-    return json.loads(config_map["data"]["runtime"])
+    return yaml.safe_load(config_map["data"]["runtime"])
 
 
 def forge(client, job):

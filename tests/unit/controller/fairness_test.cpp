@@ -1,5 +1,6 @@
 #include <set>
 
+#include "api/yaml.hpp"
 #include "shop.hpp"
 
 namespace {
@@ -121,7 +122,7 @@ TEST_CASE("of reconciles that read large snapshots one at a time holds them, and
     for (int i = 0; i < 4; ++i) {
         const api::ObjectKey name = {ns_of(i), "job-runtime-snapshot"};
         Json snapshot = *shop.server.find(kube::resources::config_maps, name);
-        Json runtime = api::parse_json(std::as_const(snapshot)["data"]["runtime"].as_string()).value();
+        Json runtime = api::parse_yaml(std::as_const(snapshot)["data"]["runtime"].as_string()).value();
         runtime["x"] = std::string(600'000, 'x');
         snapshot["data"]["runtime"] = to_json(runtime);
         shop.server.erase(kube::resources::config_maps, name);

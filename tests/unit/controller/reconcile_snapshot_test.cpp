@@ -1,5 +1,6 @@
 // A tenant with Kubernetes' role `edit` may write every ConfigMap, and delete JobSets, but writes no status.
 #include "api/names.hpp"
+#include "api/yaml.hpp"
 #include "life.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -49,7 +50,7 @@ struct Held : Life {
                     [this](Json& runtime) { runtime["spec"] = std::as_const(genuine)["spec"]; });
     }
     Json stored_runtime() const {
-        return api::parse_json(server.find(config_maps, snapshot)->operator[]("data")["runtime"].as_string())
+        return api::parse_yaml(server.find(config_maps, snapshot)->operator[]("data")["runtime"].as_string())
             .value();
     }
     bool runs_as_it_began() const {

@@ -28,9 +28,10 @@ std::string_view group_of(std::string_view api_version) {
 // hundred times the memory and the time of JSON. Usual runtimes have less than a tenth of this.
 constexpr std::size_t longest_yaml = 256 * 1024;
 constexpr std::size_t most_tokens = 200'000;
+// Beyond this a snapshot is written as JSON. Its YAML then has less than half of those tokens.
+constexpr std::size_t longest_json_as_yaml = 64 * 1024;
 
-// Reads a snapshot. Those of this controller are JSON objects; those of Kubeflow Trainer are YAML maps in
-// block style.
+// Reads a snapshot: YAML in block style, or a JSON object.
 api::Result<Json> parse(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     const bool is_json = first != text.npos && text[first] == '{';
@@ -65,14 +66,21 @@ bool is_complete(const Json& runtime) {
            !runtime["metadata"].contains("managedFields");
 }
 
+std::string text_of(const Json& runtime) {
+    std::string json = to_json(runtime);
+    if (json.size() > longest_json_as_yaml) return json;
+    std::string yaml = api::to_yaml(runtime);
+    return yaml.size() > longest_yaml ? json : yaml;
+}
+
 std::string text_of(const api::TrainJob& job, const Json& runtime) {
-    if (is_complete(runtime)) return to_json(runtime);
+    if (is_complete(runtime)) return text_of(runtime);
     Json stored = runtime.is_object() ? runtime : Json::object();
     // Items of a list have no apiVersion and kind.
     if (stored["apiVersion"].as_string().empty()) stored["apiVersion"] = api::trainer_api_version;
     if (stored["kind"].as_string().empty()) stored["kind"] = job.runtime_ref.kind;
     if (Json* metadata = stored.find("metadata")) metadata->erase("managedFields");
-    return to_json(stored);
+    return text_of(stored);
 }
 
 }  // namespace
