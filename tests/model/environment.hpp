@@ -62,6 +62,7 @@ private:
     Reply follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);
     void report_refusal(const api::Json& job_set, const Reply& refusal);
     void count(const api::ObjectKey& job_set);
+    void note_suspension(const api::Json& job_set, api::Json& status);
     void handle_failure(const api::Json& job_set, const api::Json& job, api::Json& status);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     bool is_first_attempt(const api::Json& job) const;

@@ -257,6 +257,17 @@ void Invariants::check_failures(const api::TrainJob& before, const api::TrainJob
     }
 }
 
+// Returns when the last JobSet of the TrainJob was resumed, if it is in a queue of its own.
+std::optional<api::Time> Invariants::last_run_in_queue(const api::TrainJob& job) const {
+    const auto& history = api_.history(job_sets_name);
+    const auto last = std::find_if(history.rbegin(), history.rend(),
+                                   [&](const Change& change) { return change.key == job.meta.key(); });
+    if (last == history.rend()) return std::nullopt;
+    const api::JobSet job_set = api::parse_job_set(api::parse_json(*last->text).value());
+    if (job_set.queue.empty() || !job_set.suspended || !job_set.belongs_to(job)) return std::nullopt;
+    return job_set.suspended->last_transition;
+}
+
 void Invariants::check_deadline(const api::TrainJob& before) {
     const std::string name = text(before.meta.key());
     const Life& life = lives_[before.meta.uid];
@@ -278,8 +289,8 @@ void Invariants::check_deadline(const api::TrainJob& before) {
         complain("the deadline of " + name + " was applied although it has none now");
         return;
     }
-    const api::Time start =
-        is_suspended ? suspended->last_transition : life.resumed.value_or(before.meta.creation);
+    api::Time start = is_suspended ? suspended->last_transition : life.resumed.value_or(before.meta.creation);
+    if (const auto run = last_run_in_queue(before)) start = std::max(start, *run);
     const auto over = time_.wall_seconds() - start;
     if (over < std::chrono::seconds(*shortest))
         complain("the deadline of " + name + " was applied too early");

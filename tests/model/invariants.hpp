@@ -86,6 +86,7 @@ private:
     static bool was_corrected_since(const api::Json& job_set, const api::TrainJob& job);
     void check_status(const api::TrainJob& before, const api::TrainJob& after);
     void check_failures(const api::TrainJob& before, const api::TrainJob& after);
+    std::optional<api::Time> last_run_in_queue(const api::TrainJob& job) const;
     void check_deadline(const api::TrainJob& before);
     void check_stall(const api::TrainJob& before, const api::TrainJob& after);
     void check_progress(const api::TrainJob& before, const api::TrainJob& after);

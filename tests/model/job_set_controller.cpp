@@ -347,8 +347,30 @@ void JobSetController::count(const api::ObjectKey& key) {
     else if (!is_finished(job_set) && succeeded_jobs == wanted && wanted > 0)
         patch["status"]["conditions"] =
             Json::array({condition("Completed", "AllJobsCompleted", "jobset completed successfully", now)});
+    note_suspension(job_set, patch["status"]);
     api_.handle(
         as_controller(kube::merge_patch_status(job_sets, key, std::move(patch), kube::Unconditional())));
+}
+
+// Keeps the condition Suspended beside the one that `status` is to have. As in JobSet, it is there from the
+// first suspension on.
+void JobSetController::note_suspension(const Json& job_set, Json& status) {
+    const bool suspended = job_set["spec"]["suspend"].bool_or(false);
+    const auto& stored = job_set["status"]["conditions"].items();
+    const auto at = std::find_if(stored.begin(), stored.end(),
+                                 [](const Json& each) { return each["type"].as_string() == "Suspended"; });
+    const bool was_noted = at != stored.end();
+    if (!was_noted && !suspended) return;
+    Json noted = was_noted ? *at : Json();
+    if (!was_noted || (noted["status"].as_string() == "True") != suspended) {
+        noted = condition("Suspended", suspended ? "SuspendedJobs" : "ResumeJobs", "", time_.wall_seconds());
+        noted["status"] = suspended ? "True" : "False";
+    }
+    Json conditions = Json::array({std::move(noted)});
+    const bool has_other = !status["conditions"].is_null();
+    for (const Json& other : has_other ? status["conditions"].items() : stored)
+        if (other["type"].as_string() != "Suspended") conditions.push_back(other);
+    status["conditions"] = std::move(conditions);
 }
 
 // The first rule that matches, else a restart that counts.

@@ -160,6 +160,8 @@ JobSet parse_job_set(const Json& object) {
             job_set.restart_message = condition.message;
         if (condition.is_true() && (condition.type == "Completed" || condition.type == "Failed"))
             job_set.finished = std::move(condition);
+        else if (condition.type == condition::suspended)
+            job_set.suspended = std::move(condition);
     }
     const Json& annotations = object["metadata"]["annotations"];
     job_set.restarts_before = parse_restarts_before(annotations[restarts_before_annotation].as_string());
@@ -175,6 +177,10 @@ JobSet parse_job_set(const Json& object) {
     job_set.queue = object["metadata"]["labels"][queue_label].as_string();
     job_set.written_suspend = written_suspend(annotations);
     return job_set;
+}
+
+std::string queue_of_job_sets(const Json& runtime) {
+    return std::string(runtime["spec"]["template"]["metadata"]["labels"][queue_label].as_string());
 }
 
 }  // namespace api

@@ -31,6 +31,11 @@ RunPolicy run_policy_of(const Json& runtime) {
     return policy;
 }
 
+TtlAppliesTo ttl_applies_to(const Json& runtime) {
+    return runtime["spec"]["runPolicy"]["ttlAppliesTo"].as_string() == "All" ? TtlAppliesTo::all_jobs
+                                                                             : TtlAppliesTo::new_jobs;
+}
+
 std::optional<std::int64_t> cut_ttl(std::optional<std::int64_t> seconds, const RunPolicy& policy) {
     const auto most = policy.max_ttl_seconds_after_finished;
     return seconds && most ? std::min(seconds, most) : seconds ? seconds : most;

@@ -39,13 +39,28 @@ std::optional<api::Time> last_start(const std::vector<api::Condition>& condition
     return was_resumed ? suspended->last_transition : creation;
 }
 
-std::optional<api::Time> clock_start(const Observed& observed) {
+namespace {
+
+// Returns since when the TrainJob may run. Kueue may run the JobSet of a suspended one.
+std::optional<api::Time> start_of_job(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     if (!job.suspend) return last_start(job.conditions, job.meta.creation);
-    const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set || job_set->suspend || !is_left_to_queue(observed)) return std::nullopt;
+    if (!is_left_to_queue(observed)) return std::nullopt;
     const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
     return suspended && suspended->is_true() ? suspended->last_transition : job.meta.creation;
+}
+
+}  // namespace
+
+std::optional<api::Time> clock_start(const Observed& observed) {
+    const auto start = start_of_job(observed);
+    const api::JobSet* job_set = own_job_set(observed);
+    const std::string& queue = job_set ? job_set->queue : observed.queue_of_runtime;
+    if (!start || !is_in_own_queue(*observed.job, queue)) return start;
+    if (!job_set) return std::nullopt;
+    const auto& suspended = job_set->suspended;
+    if (job_set->suspend || (suspended && suspended->is_true())) return std::nullopt;
+    return suspended ? std::max(*start, suspended->last_transition) : *start;
 }
 
 // docs/design/lifecycle.md#the-deadline. A stored `Suspended` counts as well, so that the reconcile that

@@ -29,10 +29,13 @@ bool ttl_matters(const Observed& observed) {
 
 // docs/design/lifecycle.md#the-time-to-live has the reasons.
 std::optional<std::int64_t> ttl_policy(const api::TrainJob& job, const api::RunPolicy* began_with,
-                                       const api::RunPolicy* live) {
+                                       const api::RunPolicy* live, api::TtlAppliesTo live_applies_to) {
     const auto own = job.ttl_seconds_after_finished;
     // On the manager of MultiKueue, the runtime does not count, and the status is the worker's.
-    if (!began_with || !api::is_managed_here(job)) return own;
+    if (!api::is_managed_here(job)) return own;
+    if (live && live_applies_to == api::TtlAppliesTo::all_jobs)
+        return api::cut_ttl(own ? own : live->ttl_seconds_after_finished, *live);
+    if (!began_with) return own;
     if (own) return api::cut_ttl(own, *began_with);
     auto ttl = began_with->ttl_seconds_after_finished;
     if (ttl && live) {
@@ -42,8 +45,10 @@ std::optional<std::int64_t> ttl_policy(const api::TrainJob& job, const api::RunP
     return api::cut_ttl(ttl, *began_with);
 }
 
-bool ttl_needs_beginning(const api::TrainJob& job, const api::RunPolicy* live) {
+bool ttl_needs_beginning(const api::TrainJob& job, const api::RunPolicy* live,
+                         api::TtlAppliesTo live_applies_to) {
     if (!api::is_managed_here(job)) return false;
+    if (live && live_applies_to == api::TtlAppliesTo::all_jobs) return false;
     if (live && live->max_ttl_seconds_after_finished) return true;
     return !job.ttl_seconds_after_finished && (!live || live->ttl_seconds_after_finished);
 }

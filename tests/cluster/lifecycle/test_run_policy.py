@@ -56,6 +56,14 @@ def test_an_edit_of_a_runtime_never_shortens_a_life_that_has_begun(signalbox, re
     signalbox.wait_until_idle()
     assert all(is_kept(rest, name) for name in names)
     assert deletions(signalbox, "runtime") == before + len(began_with)
+    # The platform can say so, once for all.
+    for name in began_with:
+        live = rest.get("clustertrainingruntimes", name)
+        live["spec"].setdefault("runPolicy", {})["ttlAppliesTo"] = "All"
+        assert rest.answer("PUT", "clustertrainingruntimes", live)[2] == [
+            "50 TrainJobs that have ended are deleted now, since runPolicy.ttlAppliesTo is All"]
+    wait_for("all of them to be deleted", lambda: not rest.list("trainjobs"), timeout=60)
+    assert deletions(signalbox, "runtime") == before + len(began_with) + len(names)
 
 
 def test_a_longer_ttl_of_the_runtime_keeps_jobs_until_the_runtime_goes(signalbox, rest):

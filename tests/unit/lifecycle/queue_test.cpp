@@ -87,6 +87,42 @@ TEST_CASE("deadlines count while Kueue runs the JobSet of a suspended TrainJob",
     }
 }
 
+TEST_CASE("deadlines do not count while Kueue holds a JobSet, and count from the time that it runs",
+          "[decide]") {
+    Observed observed = queued(false, true, false);
+    observed.job->active_deadline_seconds = 60;
+    const auto says = [&](const char* status, api::Time at) {
+        observed.job_set->suspended =
+            api::Condition{.type = "Suspended", .status = status, .last_transition = at};
+    };
+    CHECK_FALSE(deadline(observed));
+    says("True", start + 5s);
+    observed.job_set->suspend = false;
+    CHECK_FALSE(deadline(observed));  // JobSet's controller has still to resume it
+    says("False", start + 500s);
+    CHECK(deadline(observed) == start + 560s);
+    CHECK(decided(observed) == "run: leave");
+    SECTION("the TrainJob's own resume is later") {
+        observed.job->conditions = {
+            {.type = "Suspended", .status = "False", .last_transition = start + 600s}};
+        CHECK(deadline(observed) == start + 660s);
+    }
+    SECTION("the TrainJob is in a queue, which suspends it and not the JobSet") {
+        observed.job->queue = "team";
+        CHECK(deadline(observed) == observed.job->meta.creation + 60s);
+    }
+    SECTION("it is gone: by its runtime, the next one will wait as well") {
+        observed.job_set.reset();
+        CHECK(deadline(observed) == observed.job->meta.creation + 60s);
+        observed.queue_of_runtime = "team";
+        CHECK_FALSE(deadline(observed));
+    }
+    SECTION("it was never suspended") {
+        observed.job_set->suspended.reset();
+        CHECK(deadline(observed) == observed.job->meta.creation + 60s);
+    }
+}
+
 TEST_CASE("a JobSet of another owner, or of a TrainJob that is deleted, is in no queue of its own",
           "[decide]") {
     Observed observed = queued(true, false, true);

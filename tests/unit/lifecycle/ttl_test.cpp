@@ -6,6 +6,12 @@
 #include "text.hpp"
 
 namespace lifecycle {
+namespace {
+
+constexpr auto new_jobs = api::TtlAppliesTo::new_jobs;
+constexpr auto all_jobs = api::TtlAppliesTo::all_jobs;
+
+}  // namespace
 
 TEST_CASE("the TTL counts from the end of the job", "[ttl]") {
     constexpr auto max = std::numeric_limits<std::int64_t>::max();
@@ -91,9 +97,10 @@ TEST_CASE("a job's own TTL counts, else the longer one of its runtime then and n
             const api::RunPolicy then = {.ttl_seconds_after_finished = c.then};
             const api::RunPolicy now = {.ttl_seconds_after_finished = c.now};
             const api::RunPolicy* live = c.has_runtime ? &now : nullptr;
-            CHECK(ttl_policy(job, c.knows_then ? &then : nullptr, live) == c.want);
+            CHECK(ttl_policy(job, c.knows_then ? &then : nullptr, live, new_jobs) == c.want);
             // Where it is not asked for, it makes no difference.
-            if (!ttl_needs_beginning(job, live)) CHECK(ttl_policy(job, nullptr, live) == c.want);
+            if (!ttl_needs_beginning(job, live, new_jobs))
+                CHECK(ttl_policy(job, nullptr, live, new_jobs) == c.want);
         }
 }
 
@@ -117,9 +124,9 @@ TEST_CASE("no TTL is longer than the maximum with which a job began", "[ttl]") {
         job.ttl_seconds_after_finished = c.own;
         const api::RunPolicy then = {.ttl_seconds_after_finished = c.then,
                                      .max_ttl_seconds_after_finished = 60};
-        CHECK(ttl_policy(job, &then, live) == c.want);
+        CHECK(ttl_policy(job, &then, live, new_jobs) == c.want);
         // Not known: the job stays at least as long.
-        CHECK(ttl_policy(job, nullptr, live) == c.own);
+        CHECK(ttl_policy(job, nullptr, live, new_jobs) == c.own);
     };
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
             // That of now concerns later jobs.
@@ -137,16 +144,16 @@ TEST_CASE("no TTL is longer than the maximum with which a job began", "[ttl]") {
     SECTION("the maximum of now is that of another job") {
         api::TrainJob job = *completed().job;
         const api::RunPolicy then, now = {.max_ttl_seconds_after_finished = 60};
-        CHECK(ttl_policy(job, &then, &now) == none);
+        CHECK(ttl_policy(job, &then, &now, new_jobs) == none);
         job.ttl_seconds_after_finished = 70;
-        CHECK(ttl_policy(job, &then, &now) == 70);
+        CHECK(ttl_policy(job, &then, &now, new_jobs) == 70);
     }
     SECTION("the manager of MultiKueue has the status of the worker") {
         api::TrainJob job = *completed().job;
         job.managed_by = "kueue.x-k8s.io/multikueue";
         job.ttl_seconds_after_finished = 70;
         const api::RunPolicy then = {.max_ttl_seconds_after_finished = 60};
-        CHECK(ttl_policy(job, &then, &then) == 70);
+        CHECK(ttl_policy(job, &then, &then, new_jobs) == 70);
     }
 }
 
@@ -154,16 +161,16 @@ TEST_CASE("what a job began with is read where a TTL or a maximum of now hints a
     const api::RunPolicy none, ttl = {.ttl_seconds_after_finished = 10},
                                most = {.max_ttl_seconds_after_finished = 10};
     api::TrainJob job = *completed().job;
-    CHECK(ttl_needs_beginning(job, nullptr));
-    CHECK_FALSE(ttl_needs_beginning(job, &none));
-    CHECK(ttl_needs_beginning(job, &ttl));
-    CHECK(ttl_needs_beginning(job, &most));
+    CHECK(ttl_needs_beginning(job, nullptr, new_jobs));
+    CHECK_FALSE(ttl_needs_beginning(job, &none, new_jobs));
+    CHECK(ttl_needs_beginning(job, &ttl, new_jobs));
+    CHECK(ttl_needs_beginning(job, &most, new_jobs));
     job.ttl_seconds_after_finished = 5;
-    CHECK_FALSE(ttl_needs_beginning(job, nullptr));
-    CHECK_FALSE(ttl_needs_beginning(job, &ttl));
-    CHECK(ttl_needs_beginning(job, &most));
+    CHECK_FALSE(ttl_needs_beginning(job, nullptr, new_jobs));
+    CHECK_FALSE(ttl_needs_beginning(job, &ttl, new_jobs));
+    CHECK(ttl_needs_beginning(job, &most, new_jobs));
     job.managed_by = "kueue.x-k8s.io/multikueue";
-    CHECK_FALSE(ttl_needs_beginning(job, &most));
+    CHECK_FALSE(ttl_needs_beginning(job, &most, new_jobs));
 }
 
 TEST_CASE("a TrainJob of MultiKueue's manager goes by its own TTL alone", "[ttl]") {
@@ -197,6 +204,27 @@ TEST_CASE("a TrainJob of MultiKueue's manager goes by its own TTL alone", "[ttl]
         keep(*kept.job);
         CHECK(std::holds_alternative<Ignore>(decide(kept, start + 90s)));
     }
+}
+
+TEST_CASE("a live runtime whose times count for all counts alone", "[ttl]") {
+    api::TrainJob job = *completed().job;
+    const api::RunPolicy then = {.ttl_seconds_after_finished = 70, .max_ttl_seconds_after_finished = 100};
+    const api::RunPolicy now = {.ttl_seconds_after_finished = 5, .max_ttl_seconds_after_finished = 50};
+    const api::RunPolicy none;
+    CHECK_FALSE(ttl_needs_beginning(job, &now, all_jobs));
+    CHECK(ttl_needs_beginning(job, nullptr, all_jobs));
+    CHECK(ttl_policy(job, &then, &now, new_jobs) == 70);
+    for (const api::RunPolicy* began_with : {&then, static_cast<const api::RunPolicy*>(nullptr)}) {
+        CHECK(ttl_policy(job, began_with, &now, all_jobs) == 5);
+        CHECK_FALSE(ttl_policy(job, began_with, &none, all_jobs));
+    }
+    CHECK(ttl_policy(job, &then, nullptr, all_jobs) == 70);
+    job.ttl_seconds_after_finished = 80;
+    CHECK(ttl_policy(job, &then, &now, all_jobs) == 50);
+    job.ttl_seconds_after_finished = 20;
+    CHECK(ttl_policy(job, &then, &now, all_jobs) == 20);
+    job.managed_by = std::string(api::managed_by_multikueue);
+    CHECK(ttl_policy(job, &then, &now, all_jobs) == 20);
 }
 
 }  // namespace lifecycle

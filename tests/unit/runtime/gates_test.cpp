@@ -119,6 +119,7 @@ TEST_CASE("a runtime's field behind a gate that is off is neither set nor change
     const GatedValue fields[] = {
         {Gate::run_policy, "spec.runPolicy.ttlSecondsAfterFinished", "60", "0"},
         {Gate::run_policy, "spec.runPolicy.maxTtlSecondsAfterFinished", "60", "61"},
+        {Gate::run_policy, "spec.runPolicy.ttlAppliesTo", "All", "New"},
         {Gate::run_policy, "spec.runPolicy.activeDeadlineSeconds", "60", "61"},
         {Gate::run_policy, "spec.runPolicy.maxActiveDeadlineSeconds", "60", "61"},
         {Gate::run_policy, "spec.runPolicy.gracePeriodSeconds", "60", "0"},

@@ -255,8 +255,12 @@ void draw_deadline(const std::optional<DeadlinePart>& part, bool ended, api::Tim
     if (!part->source.empty()) limit += " (" + part->source + ")";
     if (ended) return screen.line("Deadline", limit + "; the job has ended");
     if (!part->end)
-        return screen.line("Deadline", limit + " from the next resume on; it does not run while suspended",
-                           Tone::held);
+        return screen.line(
+            "Deadline",
+            limit + (part->waits_in_queue
+                         ? " from its start on; it does not run while its JobSet waits in a queue"
+                         : " from the next resume on; it does not run while suspended"),
+            Tone::held);
     limit += part->is_since_resume ? " since the last resume" : " since its creation";
     if (*part->end <= now)
         return screen.line("Deadline", limit + ": passed " + ago(*part->end, now), Tone::bad);

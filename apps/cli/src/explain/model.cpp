@@ -110,9 +110,13 @@ api::Result<Json> runtime_of_snapshot(const RelatedObjects& seen, const api::Tra
 }
 
 // What the reconciler would decide on.
-lifecycle::Observed observed_of(const api::TrainJob& job, const Json& live, const Json& snapshot) {
+lifecycle::Observed observed_of(const api::TrainJob& job, const Json& job_set, const Json& live,
+                                const Json& snapshot) {
     lifecycle::Observed observed = {.job = job};
+    if (!job_set.is_null()) observed.job_set = api::parse_job_set(job_set);
     if (!live.is_null()) observed.live_policy = api::run_policy_of(live);
+    observed.ttl_applies_to = api::ttl_applies_to(live);
+    observed.queue_of_runtime = api::queue_of_job_sets(live);
     if (!snapshot.is_null()) observed.snapshot_policy = api::run_policy_of(snapshot);
     return observed;
 }
@@ -122,21 +126,24 @@ std::optional<DeadlinePart> deadline_part(const lifecycle::Observed& observed) {
     const auto found = lifecycle::active_deadline(observed);
     if (!found) return std::nullopt;
     const api::TrainJob& job = *observed.job;
-    return DeadlinePart{
-        .limit = seconds(found->seconds),
-        .source = found->source == Source::train_job ? "" : lifecycle::source_of(*found, job),
-        .end = lifecycle::deadline(observed),
-        .is_since_resume = api::find_condition(job.conditions, api::condition::suspended) != nullptr};
+    const api::JobSet* job_set = lifecycle::own_job_set(observed);
+    return DeadlinePart{.limit = seconds(found->seconds),
+                        .source = found->source == Source::train_job ? "" : lifecycle::source_of(*found, job),
+                        .end = lifecycle::deadline(observed),
+                        .is_since_resume = lifecycle::clock_start(observed) != job.meta.creation,
+                        .waits_in_queue = !job.suspend && !lifecycle::clock_start(observed) &&
+                                          (job_set || !observed.queue_of_runtime.empty())};
 }
 
 TimeToLivePart ttl_part(const lifecycle::Observed& observed, bool is_unread, api::Time now) {
     const api::TrainJob& job = *observed.job;
     if (job.is_multikueue_copy) return {.is_deleted_elsewhere = true};
     const api::RunPolicy* live = observed.live_policy ? &*observed.live_policy : nullptr;
-    if (is_unread && lifecycle::ttl_needs_beginning(job, live)) return {.is_unknown = true};
+    if (is_unread && lifecycle::ttl_needs_beginning(job, live, observed.ttl_applies_to))
+        return {.is_unknown = true};
     const api::RunPolicy* began_with = lifecycle::policy_of(observed);
     if (!began_with && observed.snapshot_policy) began_with = &*observed.snapshot_policy;
-    const auto ttl = lifecycle::ttl_policy(job, began_with, live);
+    const auto ttl = lifecycle::ttl_policy(job, began_with, live, observed.ttl_applies_to);
     if (!ttl) return {};
     return {.limit = seconds(*ttl), .left = lifecycle::time_to_live(job, ttl, now)};
 }
@@ -203,7 +210,8 @@ std::vector<PodPart> pod_parts(const RelatedObjects& seen, api::Time job_created
 Explanation explanation_of(const RelatedObjects& seen, api::Time now) {
     const api::TrainJob job = api::parse_train_job(seen.job);
     const auto snapshot = runtime_of_snapshot(seen, job);
-    const lifecycle::Observed observed = observed_of(job, seen.runtime.found, snapshot ? *snapshot : Json());
+    const lifecycle::Observed observed =
+        observed_of(job, seen.job_set.found, seen.runtime.found, snapshot ? *snapshot : Json());
     const PodsState pods = pods_of(seen, job, now);
     return {.now = now,
             .brief = brief_by_pods(seen, job, pods),

@@ -57,6 +57,7 @@ struct DeadlinePart {
     std::string source = {};            ///< as lifecycle::source_of(); empty: the TrainJob itself
     std::optional<api::Time> end = {};  ///< empty: the clock does not run
     bool is_since_resume = false;       ///< or else since the creation
+    bool waits_in_queue = false;        ///< its JobSet does, in a queue of its own
 };
 
 struct TimeToLivePart {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "api/text.hpp"
 #include "api/train_job.hpp"
@@ -87,6 +88,7 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* run
         if (suspended) brief.stopped = suspended->last_transition;
         lifecycle::Observed observed = {.job = job};
         if (runtime) observed.live_policy = runtime->policy;
+        if (runtime) observed.queue_of_runtime = runtime->queue;  // without its JobSet the time is not known
         brief.deadline = lifecycle::deadline(observed);
         if (!brief.stage.next_attempt) return;
         brief.next_attempt = job.attempt.next;
@@ -97,7 +99,8 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeSummary* run
     brief.complete = end->type == api::condition::complete;
     brief.end = brief.stopped = end->last_transition;
     const auto ttl = lifecycle::ttl_policy(job, job.run_policy ? &*job.run_policy : nullptr,
-                                           runtime ? &runtime->policy : nullptr);
+                                           runtime ? &runtime->policy : nullptr,
+                                           runtime ? runtime->ttl_applies_to : api::TtlAppliesTo::new_jobs);
     if (const auto left = lifecycle::time_to_live(job, ttl, *brief.end)) brief.expires = *brief.end + *left;
 }
 
@@ -117,7 +120,9 @@ RuntimeSummary runtime_summary(const Json& runtime) {
         training_job(spec["template"]["spec"]["replicatedJobs"])["template"]["spec"]["template"]["spec"];
     return {.nodes = spec["mlPolicy"]["numNodes"].int_or(1),
             .policy = api::run_policy_of(runtime),
-            .resources = item_named(pod["containers"], api::node_container)["resources"]};
+            .ttl_applies_to = api::ttl_applies_to(runtime),
+            .resources = item_named(pod["containers"], api::node_container)["resources"],
+            .queue = api::queue_of_job_sets(runtime)};
 }
 
 const RuntimeSummary* find_runtime(const Runtimes& runtimes, const api::TrainJob& job) {

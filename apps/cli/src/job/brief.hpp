@@ -18,7 +18,9 @@ namespace cli {
 struct RuntimeSummary {
     std::int64_t nodes = 1;  ///< if the TrainJob sets none
     api::RunPolicy policy = {};
+    api::TtlAppliesTo ttl_applies_to = {};
     api::Json resources = {};  ///< of the container that trains
+    std::string queue = {};    ///< in which its JobSets wait by themselves
 };
 
 /// The live runtimes, by namespace and name; cluster-scoped ones have no namespace.

@@ -21,6 +21,8 @@ struct JobSet {
     bool applied_here = false;               ///< see is_applied_here()
     bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
+    /// Its condition Suspended, which JobSet's controller sets at the first suspension that it sees.
+    std::optional<Condition> suspended = {};
     std::vector<JobStatus> replicated_jobs = {};
     /// num_nodes() of the TrainJob when it was built, by applied_hash_annotation. Empty: Kubeflow
     /// Trainer does not say that.
@@ -88,5 +90,8 @@ std::string noted_inputs(const Json& job_set);
 std::string noted_runtime(const Json& job_set);
 
 JobSet parse_job_set(const Json& object);
+
+/// Returns the queue of Kueue in which a runtime puts its JobSets by a label; empty: none.
+std::string queue_of_job_sets(const Json& runtime);
 
 }  // namespace api

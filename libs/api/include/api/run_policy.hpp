@@ -23,6 +23,10 @@ RunPolicy parse_run_policy(const Json& policy);
 /// Of a runtime: `spec.runPolicy`, and `spec.ttlSecondsAfterFinished` where that has no time to live.
 RunPolicy run_policy_of(const Json& runtime);
 
+/// The TrainJobs that have a runtime's times to live, as it is now: `spec.runPolicy.ttlAppliesTo`.
+enum class TtlAppliesTo : std::uint8_t { new_jobs, all_jobs };
+TtlAppliesTo ttl_applies_to(const Json& runtime);
+
 /// Returns the time to live, at most the maximum, which counts also where there is none. Empty: endless.
 std::optional<std::int64_t> cut_ttl(std::optional<std::int64_t> seconds, const RunPolicy& policy);
 

@@ -30,9 +30,11 @@ constexpr api::JsonPath rest_of_job[] = {managed_fields_path, template_path};
 constexpr std::size_t most_jobs_by_name = 4;
 
 // Only a supported runtimeRef counts. With another kind, the runtime has the name by chance.
-void note_live_policy(View& view) {
-    if (view.runtime && api::is_supported(view.observed.job->runtime_ref))
-        view.observed.live_policy = api::run_policy_of(*view.runtime);
+void note_live_runtime(View& view) {
+    if (!view.runtime || !api::is_supported(view.observed.job->runtime_ref)) return;
+    view.observed.live_policy = api::run_policy_of(*view.runtime);
+    view.observed.ttl_applies_to = api::ttl_applies_to(*view.runtime);
+    view.observed.queue_of_runtime = api::queue_of_job_sets(*view.runtime);
 }
 
 }  // namespace
@@ -65,7 +67,7 @@ View cached_view(const Cache& cache, const api::ObjectKey& key) {
     view.observed.objects_of_run = cache.owned_objects(key, runtime::OwnedFor::run);
     view.observed.objects_of_policies = cache.owned_objects(key, runtime::OwnedFor::policy);
     view.runtime = cache.runtime(*view.observed.job);
-    note_live_policy(view);
+    note_live_runtime(view);
     return view;
 }
 
@@ -110,7 +112,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
     const api::RunPolicy* live = observed.live_policy ? &*observed.live_policy : nullptr;
     const api::RunPolicy* began_with = lifecycle::policy_of(observed);
     std::optional<api::RunPolicy> of_snapshot;
-    if (lifecycle::ttl_needs_beginning(job, live)) {
+    if (lifecycle::ttl_needs_beginning(job, live, observed.ttl_applies_to)) {
         // The snapshot replaces a runtime that is gone, not one that cannot be read.
         if (view.runtime_unread) co_return view.runtime_unread;
         if (!began_with) {
@@ -120,7 +122,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
             began_with = &*of_snapshot;
         }
     }
-    observed.ttl = lifecycle::ttl_policy(job, began_with, live);
+    observed.ttl = lifecycle::ttl_policy(job, began_with, live, observed.ttl_applies_to);
     co_return std::nullopt;
 }
 
@@ -202,7 +204,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
         view.runtime_unread = lifecycle::ReadFailed{
             view.observed.job->runtime_ref.kind + " " + to_string(runtime_key(*view.observed.job)),
             runtime.error()};
-    note_live_policy(view);
+    note_live_runtime(view);
     if (lifecycle::may_have_been_resumed(view.observed)) {
         auto whole = co_await read(server, kube::resources::train_jobs, key);
         if (!whole) co_return whole.error();

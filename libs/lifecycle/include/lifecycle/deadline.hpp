@@ -33,11 +33,13 @@ std::optional<api::Time> last_start(const std::vector<api::Condition>& condition
 
 /// Returns since when the time of the deadlines counts: since last_start(). Empty for a suspended TrainJob,
 /// unless Kueue runs its JobSet, see is_left_to_queue(): then since the suspension, so that a suspension lets
-/// no job run without end.
+/// no job run without end. If the JobSet is in a queue of its own: since its last resume if that is later,
+/// and empty until JobSet's controller has resumed it, or
+/// while there is none.
 std::optional<api::Time> clock_start(const Observed& observed);
 
-/// Returns when the job will have run for its active deadline since its creation or last resume. Empty: it
-/// has no deadline, it is suspended, or the deadline is beyond the end of time.
+/// Returns when the job will have run for its active deadline since clock_start(). Empty: it has no deadline,
+/// the clock does not run, or the deadline is beyond the end of time.
 std::optional<api::Time> deadline(const Observed& observed);
 
 /// Returns the time left until deadline(), never negative: zero means that the deadline has passed. Empty as

@@ -98,6 +98,8 @@ struct Observed {
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
     /// The run policy of the live runtime. Empty: the runtime does not exist, or is not known.
     std::optional<api::RunPolicy> live_policy = {};
+    api::TtlAppliesTo ttl_applies_to = {};  ///< of the live runtime
+    std::string queue_of_runtime = {};      ///< api::queue_of_job_sets() of the live runtime
     /// The run policy of the snapshot, where wants_snapshot(); a policy without members if there is no
     /// usable snapshot. Empty: not known.
     std::optional<api::RunPolicy> snapshot_policy = {};

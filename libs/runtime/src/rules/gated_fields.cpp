@@ -28,6 +28,7 @@ constexpr GatedField of_train_jobs[] = {
 constexpr GatedField of_runtimes[] = {
     {Gate::run_policy, "runPolicy.ttlSecondsAfterFinished"},
     {Gate::run_policy, "runPolicy.maxTtlSecondsAfterFinished"},
+    {Gate::run_policy, "runPolicy.ttlAppliesTo"},
     {Gate::run_policy, "runPolicy.activeDeadlineSeconds"},
     {Gate::run_policy, "runPolicy.maxActiveDeadlineSeconds"},
     {Gate::run_policy, "runPolicy.gracePeriodSeconds"},

@@ -223,6 +223,7 @@ std::string differing_ttls(const Json& runtime) {
 // Returns the warning about an UPDATE that gives new TrainJobs another TTL; empty for any other.
 std::string warning_of_ttl(const Json& object, const Json& before) {
     const auto now = api::run_policy_of(object).ttl_seconds_after_finished;
+    if (api::ttl_applies_to(object) == api::TtlAppliesTo::all_jobs) return {};
     if (before.is_null() || !now || now == api::run_policy_of(before).ttl_seconds_after_finished) return {};
     return path_of_ttl(object) +
            " counts for TrainJobs that begin now; others keep the longer TTL of then and now";
