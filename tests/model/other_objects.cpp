@@ -5,6 +5,7 @@
 #include "api/meta.hpp"
 #include "scenario_lists.hpp"
 #include "support/pod_groups.hpp"
+#include "support/protection.hpp"
 
 namespace model {
 namespace {
@@ -45,6 +46,14 @@ const char* const volcano = R"({"volcano":{}})";
 const char* const native = R"({"kubernetes":{}})";
 const char* const gang_running = "+PodsReady +JobsCreationSucceeded; running; snapshot; 1 active";
 const char* const gang_resumed = "-Resumed +PodsReady +JobsCreationSucceeded; running; snapshot; 1 active";
+
+// A budget against evictions, and a network of the job's own.
+Tweak protection() {
+    return [](Json& runtime) {
+        runtime["spec"]["runPolicy"]["disruptionBudget"] = true;
+        runtime["spec"]["networkPolicy"] = "Isolated";
+    };
+}
 
 // Its container uses the claim.
 Tweak claiming() {
@@ -150,6 +159,35 @@ Check has_gang_while_it_runs() {
         if (!runs) return group ? "it has a PodGroup, which keeps its devices" : "";
         if (!group || !is_ours(world, group->object)) return "it has no PodGroup of its own";
         return api::parse_meta(group->object).deletion ? "its PodGroup goes" : "";
+    };
+}
+
+// Returns the version of the first change of such an object that is as `is_such` says; nullopt: none was.
+template <class IsSuch>
+std::optional<std::uint64_t> first_version(const World& world, const char* resource, IsSuch is_such) {
+    for (const Change& change : world.api.history(resource))
+        if (change.key == the_job && is_such(parsed(change.text->c_str()))) return change.version;
+    return std::nullopt;
+}
+
+// The budget would stop a drain for nothing where no Pod runs. Pods are never without the policy.
+Check is_protected() {
+    return [](const World& world) -> std::string {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        const Stored* job_set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const Stored* budget = world.api.find("poddisruptionbudgets.policy", the_job);
+        const Stored* policy = world.api.find("networkpolicies.networking.k8s.io", the_job);
+        const bool runs = job && job_set && !job_set->object["spec"]["suspend"].bool_or(false) &&
+                          !api::terminal_condition(api::parse_train_job(job->object));
+        if (!runs && budget) return "it has a disruption budget and no Pods";
+        if (runs && (!budget || !is_ours(world, budget->object))) return "it has no disruption budget";
+        if (!policy || !is_ours(world, policy->object)) return "it has no network policy";
+        const auto run = first_version(world, "jobsets.jobset.x-k8s.io", [](const Json& each) {
+            return !each["spec"]["suspend"].bool_or(false);
+        });
+        const auto isolated =
+            first_version(world, "networkpolicies.networking.k8s.io", [](const Json&) { return true; });
+        return run && *isolated > *run ? "its Pods began without a network policy" : "";
     };
 }
 
@@ -275,6 +313,38 @@ std::vector<Scenario> other_objects() {
          {"JobsCreationSucceeded", "Resumed", "Suspended"},
          600s,
          has_gang_while_it_runs()},
+        {"a protected job is suspended and resumed",
+         {{1s, make_runtime(protection())},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, change_job(R"({"spec":{"suspend":true}})")},
+          {60s, once_suspended(change_job(resume))}},
+         {resumed_and_running, running},
+         {"JobsCreationSucceeded", "Resumed", "Suspended"},
+         600s,
+         is_protected()},
+        {"a protected job stays suspended",
+         {{1s, make_runtime(protection())},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, change_job(R"({"spec":{"suspend":true}})")}},
+         {held},
+         {"JobsCreationSucceeded", "Suspended"},
+         600s,
+         is_protected()},
+        {"a protected job completes",
+         {{1s, make_runtime(protection())}, {2s, make_job()}},
+         {completed},
+         {"AllJobsCompleted", "JobsCreationSucceeded"},
+         600s,
+         is_protected()},
+        {"a user deletes what protects a job that runs",
+         {{1s, make_runtime(protection())},
+          {2s, make_job(with(pods_that("never")))},
+          {30s, remove(test::disruption_budgets, the_job, "Background")},
+          {30s, remove(test::network_policies, the_job, "Background")}},
+         {running},
+         {"JobsCreationSucceeded"},
+         600s,
+         is_protected()},
         // JobSet does not notice that it goes.
         {"a Service of another owner has the name of the job's, then goes",
          {{0s, make(services, foreign_service)},

@@ -1,8 +1,9 @@
-"""Features that Kubernetes has off by default and that are on here: gangs of its own scheduler, and claims that a gang shares."""
+"""Features that Kubernetes has off by default and that are on here: gangs of its own scheduler, in one topology domain, and claims
+that a gang shares."""
 
 from . import releases
 
-NAMES = ("GenericWorkload", "DRAWorkloadResourceClaims")
+NAMES = ("GenericWorkload", "DRAWorkloadResourceClaims", "TopologyAwareWorkloadScheduling")
 _GATES = "--feature-gates=" + ",".join(f"{name}=true" for name in NAMES)
 _OPTIONS = {
     # Its beta APIs are off by default as well.

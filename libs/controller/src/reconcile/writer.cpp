@@ -124,15 +124,6 @@ std::string text_of(const StepFailure& why) {
     return "";
 }
 
-// Pods of a PodGroup that is not there would wait for it for ever.
-bool needs_object_of_run(const api::Json& job_set) {
-    const auto& jobs = job_set["spec"]["replicatedJobs"].items();
-    return std::any_of(jobs.begin(), jobs.end(), [&](const api::Json& job) {
-        return job["template"]["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] ==
-               job_set["metadata"]["name"];
-    });
-}
-
 Outcome kept_without(StepFailure why) {
     if (std::holds_alternative<lifecycle::ReadFailed>(why)) return ended(std::move(why));
     return kept_job_set("a new one cannot be built: " + text_of(why), false);
@@ -369,7 +360,8 @@ kube::Task<Outcome> Writer::go_on_without_build(JobSetAction step, const StepFai
     if (!is_not_built || step != JobSetAction::resume) co_return ended(why);
     const auto live = co_await whole_job_set(server_, view_);
     if (!live) co_return ended(lifecycle::ReadFailed{job_set_named(key()), live.error()});
-    if (!*live || needs_object_of_run(**live)) co_return ended(why);
+    // What its Pods wait for is deleted with each suspension.
+    if (!*live || runtime::pods_wait_for_others(**live, build_context_.pipeline)) co_return ended(why);
     std::string cause =
         "it cannot be built anew: " + (failed ? api::describe(failed->error) : lifecycle::describe(*foreign));
     Outcome outcome = co_await set_suspend(server_, view_, written_, false);

@@ -138,4 +138,8 @@ struct Built {
 /// ("spec.mlPolicy.relay") or another object.
 api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline = default_pipeline());
 
+/// Returns whether Pods of a built JobSet wait for an object that was built beside it, and do not start while
+/// that is not there.
+bool pods_wait_for_others(const api::Json& job_set, const Pipeline& pipeline = default_pipeline());
+
 }  // namespace runtime

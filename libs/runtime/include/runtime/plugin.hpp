@@ -166,6 +166,10 @@ public:
     /// Appends objects without the parts that all of them get (namespace, owner). Counts are final here.
     virtual api::Result<> build(const Inputs&, Info&, Built&) const { return {}; }
 
+    /// Returns whether Pods of a JobSet cannot start without the object of `owned_kind`, whatever the runtime
+    /// is now.
+    virtual bool pods_wait_for_owned(const api::Json& /*job_set*/) const { return false; }
+
     /// The types of all conditions that add_conditions() can add.
     virtual std::span<const std::string_view> condition_types() const { return {}; }
     /// Adds conditions to the TrainJob's status, also while the JobSet runs: what follows from objects that

@@ -143,6 +143,11 @@ const Json* find_observed(const std::vector<Json>& observed, const Need& need) {
     return at == observed.end() ? nullptr : &*at;
 }
 
+bool pods_wait_for_others(const Json& job_set, const Pipeline& pipeline) {
+    return std::any_of(pipeline.begin(), pipeline.end(),
+                       [&](const auto& plugin) { return plugin->pods_wait_for_owned(job_set); });
+}
+
 api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
     const ActivePlugins plugins(pipeline, inputs.runtime);
     if (const auto checked = check(inputs, pipeline, plugins); !checked) return checked.error();

@@ -179,6 +179,19 @@ def a_gang_gets_one_domain_of_nodes_or_none(room):
         assert domains_of(here.until_runs("second")) == {"a"}
 
 
+def a_gang_goes_to_nodes_with_one_value_of_its_topology_key(room):
+    with room({"node-1": 1, "node-3": 1}) as here:
+        here.rest.create(here.runtime(of_gang={"topologyKey": DOMAIN_LABEL}))
+        here.submit("first", seconds="never")
+        until_it_waits(here, "first")
+        here.resize("node-4", 1)
+        assert domains_of(here.until_runs("first")) == {"b"}
+        # The other domain has as many places, on one node.
+        here.resize("node-1", 2)
+        here.submit("second", seconds="never")
+        assert domains_of(here.until_runs("second")) == {"a"}
+
+
 def a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain(room):
     # As NVIDIA's driver for ComputeDomains has it: a channel for each node, and a label of the nodes that NVLink connects.
     with room({"node-1": 1, "node-3": 1}) as here:
@@ -203,7 +216,7 @@ STORIES = {story.__name__: story for story in (
     a_launcher_joins_the_gang_that_it_does_not_count_in, an_elastic_gang_begins_with_the_fewest_nodes,
     an_urgent_gang_evicts_another_one_as_a_whole, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
     a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it,
-    a_gang_gets_one_domain_of_nodes_or_none, a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain)}
+    a_gang_gets_one_domain_of_nodes_or_none, a_gang_goes_to_nodes_with_one_value_of_its_topology_key, a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain)}
 
 
 @pytest.fixture(scope="module")

@@ -201,6 +201,14 @@ public:
         return check_only_gang_policy(info);
     }
 
+    bool pods_wait_for_owned(const Json& job_set) const override {
+        const auto& jobs = job_set["spec"]["replicatedJobs"].items();
+        return std::any_of(jobs.begin(), jobs.end(), [&](const Json& job) {
+            return job["template"]["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] ==
+                   job_set["metadata"]["name"];
+        });
+    }
+
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
         if (auto error = empty_gang(native_policy.member, info)) return *std::move(error);
         const Gang gang = gang_of(info.spec, info.pod_sets);
