@@ -95,12 +95,8 @@ class Queue:
 
     def answer(self, method, resource, obj, dry_run=False):
         """Sends a request about the object. Returns (HTTP status, message, warnings about Kueue)."""
-        path = self.rest.path(resource, None if method == "POST" else obj["metadata"]["name"]) + ("?dryRun=All" if dry_run else "")
-        with contextlib.closing(self.rest.connection()) as connection:
-            connection.request(method, path, None if method == "DELETE" else json.dumps(obj), {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            warnings = [line.split(" ", 2)[2].strip('"') for line in response.headers.get_all("Warning", [])]
-            return response.status, json.loads(response.read()).get("message", ""), [line for line in warnings if "Kueue" in line]
+        code, message, warnings = self.rest.answer(method, resource, obj, dry_run)
+        return code, message, [line for line in warnings if "Kueue" in line]
 
     def workload(self, name):
         """Returns the Workload of a TrainJob, or None."""

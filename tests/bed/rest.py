@@ -86,6 +86,15 @@ class Rest:
         """Returns a new connection, for uses beyond request(). It needs a client certificate."""
         return http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
 
+    def answer(self, method, resource, obj, dry_run=False):
+        """Sends a request about the object. Returns (HTTP status, message, warnings). It needs a client certificate."""
+        path = self.path(resource, None if method == "POST" else obj["metadata"]["name"]) + ("?dryRun=All" if dry_run else "")
+        with contextlib.closing(self.connection()) as connection:
+            connection.request(method, path, None if method == "DELETE" else json.dumps(obj), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            warnings = [line.split(" ", 2)[2].strip('"') for line in response.headers.get_all("Warning", [])]
+            return response.status, json.loads(response.read()).get("message", ""), warnings
+
     def request(self, method, path, body=None, content_type="application/json"):
         headers = {"Accept": "application/json", "Content-Type": content_type, **self._headers}
         if token := self._token():

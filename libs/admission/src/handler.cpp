@@ -25,6 +25,9 @@ constexpr milliseconds max_timeout = 30s;
 // The part of the timeout that is left for the network, and for a busy API server.
 constexpr milliseconds reserve = 1s;
 
+// Of a usual runtime's jobs a part is enough for a warning, but not for a denial.
+constexpr std::size_t most_pages_before_a_deletion = 40;
+
 constexpr const char* too_many_large = "too many large reviews at a time, try again";
 
 bool is_json(std::string_view media_type) {
@@ -208,8 +211,8 @@ net::Task<std::optional<ReviewHandler::Judged>> ReviewHandler::judge(HeldReview&
                                                                      MaybeTurn& turn) {
     std::optional<Judged> by_watch;  // a denial that may depend on an old runtime
     const auto verdict_without_lookup = [&]() -> std::optional<Judged> {
-        // A lookup for a warning only: that is missing then, which is no reason for a denial.
-        if (subject.required.queued_jobs) return Judged{verdict_on(review, ReviewInputs())};
+        // Whoever only warns does without.
+        if (subject.required.jobs_of_runtime) return Judged{verdict_on(review, ReviewInputs())};
         return by_watch;
     };
     net::Semaphore::Permit permit;
@@ -275,8 +278,12 @@ Subject ReviewHandler::subject_for(const api::AdmissionRequest& request, const R
                                    kube::SteadyTime came, bool is_large) {
     runtime::RequiredInputs required;
     if (route.lookups) required = route.lookups(request);
-    if (required.queued_jobs && !may_count_jobs(request, came)) required.queued_jobs = false;
+    if (required.jobs_of_runtime && !may_count_jobs(request, came)) required.jobs_of_runtime = false;
     Subject subject = subject_of(request, required);
+    subject.now = wall_seconds();
+    if (required.jobs_of_runtime)
+        subject.policy_of_all = change_of_runtime(request.object, request.old_object).policy_of_all;
+    if (policy_.keeps_runtimes_in_use) subject.most_pages_of_jobs = most_pages_before_a_deletion;
     subject.is_large = is_large;
     return subject;
 }
@@ -293,10 +300,13 @@ net::Async<ReviewInputs> ReviewHandler::look_up(const Subject& subject, InputRea
     co_return std::move(found->inputs);
 }
 
+api::Time ReviewHandler::wall_seconds() const {
+    return std::chrono::floor<std::chrono::seconds>(clock_.wall());
+}
+
 api::Verdict ReviewHandler::verdict_on(HeldReview& review, const ReviewInputs& inputs) const {
-    const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    return review.route().judge(review.get(),
-                                {.inputs = inputs, .now = now, .pipeline = pipeline_, .policy = policy_});
+    return review.route().judge(
+        review.get(), {.inputs = inputs, .now = wall_seconds(), .pipeline = pipeline_, .policy = policy_});
 }
 
 bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs) {

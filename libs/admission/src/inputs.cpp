@@ -17,11 +17,15 @@ constexpr std::string_view runtime_field = "spec.runtimeRef";
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
 
-// The pages of TrainJobs that are counted. Of very many, or very large ones, a part is enough for a warning.
-constexpr std::size_t max_pages_of_jobs = 4;
 // The size from which YAML is expensive: reading it takes ten times as long as JSON or more.
 constexpr std::size_t expensive_bytes_of_yaml = 16 * 1024;
-constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
+constexpr std::string_view page_of_jobs = "?limit=250";
+// The parts of TrainJobs without which those of a runtime are counted.
+constexpr std::string_view job_fields[] = {"items", "[]", "metadata", "managedFields"};
+constexpr std::string_view job_trainer[] = {"items", "[]", "spec", "trainer"};
+constexpr std::string_view job_initializer[] = {"items", "[]", "spec", "initializer"};
+constexpr std::string_view job_patches[] = {"items", "[]", "spec", "runtimePatches"};
+constexpr api::JsonPath uncounted[] = {job_fields, job_trainer, job_initializer, job_patches};
 
 std::string_view namespace_of(const api::AdmissionRequest& request) {
     return request.ns.empty() ? request.object["metadata"]["namespace"].as_string()
@@ -119,7 +123,7 @@ std::size_t InputReader::cached_values(const Subject& subject) const {
 std::optional<ReviewInputs> InputReader::from_cache(const Subject& subject) const {
     const runtime::RequiredInputs& wanted = subject.required;
     if (wanted == runtime::RequiredInputs()) return ReviewInputs();
-    if (wanted.queued_jobs) return std::nullopt;
+    if (wanted.jobs_of_runtime) return std::nullopt;
     // An UPDATE may need the snapshot, and JobSets are not watched here.
     if (wanted.job_set || subject.is_update) return std::nullopt;
     const auto known = runtimes_.find(subject.runtime);
@@ -243,8 +247,12 @@ net::Async<> InputReader::look_up_needs(ReviewInputs& inputs, MaybeTurn& large) 
     co_return api::Result<>();
 }
 
-net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject) const {
-    runtime::QueuedJobs found;
+net::Async<RuntimeUse> InputReader::use_of_runtime(const Subject& subject) const {
+    RuntimeUse found;
+    const UsedRuntime runtime = {.kind = subject.kind,
+                                 .name = subject.name,
+                                 .policy_of_all = subject.policy_of_all ? &*subject.policy_of_all : nullptr,
+                                 .now = subject.now};
     std::size_t pages = 0;
     MaybeTurn listing;
     if (turns_)
@@ -255,12 +263,12 @@ net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject)
         const api::ObjectKey collection = {.ns = subject.ns.empty() ? partition : subject.ns};
         std::string next;
         do {
-            if (pages++ == max_pages_of_jobs) {
+            if (pages++ == subject.most_pages_of_jobs) {
                 found.more = true;
                 co_return found;
             }
             kube::Request list = kube::get(kube::resources::train_jobs, collection);
-            list.target += page_of_queued_jobs;
+            list.target += page_of_jobs;
             if (!next.empty()) list.target += "&continue=" + kube::percent_encode(next);
             list.max_answer = lookup_limits::largest_page;
             const auto answer = co_await server_.send(std::move(list));
@@ -272,9 +280,9 @@ net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject)
             MaybeTurn expensive;
             if (turns_ && is_expensive(kube::resources::train_jobs, answer->body))
                 co_await take_turn(turns_->expensive, expensive);
-            const auto page = api::parse_json(answer->body);
+            const auto page = api::parse_json_without(answer->body, uncounted);
             if (!page) co_return page.error();
-            runtime::count_queued_jobs(*page, subject.kind, subject.name, found);
+            add_jobs_of_runtime(*page, runtime, found);
             next = (*page)["metadata"]["continue"].as_string();
         } while (!next.empty());
     }
@@ -287,10 +295,10 @@ net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Run
     ReviewInputs inputs;
     if (subject.is_large)
         if (const auto taken = co_await take_large(large); !taken) co_return taken.error();
-    if (wanted.queued_jobs) {
-        auto queued = co_await queued_jobs(subject);
-        if (!queued) co_return queued.error();
-        inputs.queued = *queued;
+    if (wanted.jobs_of_runtime) {
+        const auto use = co_await use_of_runtime(subject);
+        if (!use) co_return use.error();
+        inputs.use = *use;
         co_return inputs;
     }
     lifecycle::RuntimeSource source = lifecycle::RuntimeSource::live;

@@ -2,6 +2,7 @@
 
 #include "admission/client_limits.hpp"
 #include "admission/runtime_lister.hpp"
+#include "admission/runtime_use.hpp"
 #include "api/names.hpp"
 #include "runtime/rule.hpp"
 
@@ -63,14 +64,32 @@ api::Verdict validate_train_job(const Review& review, const ReviewContext& with)
 }
 
 runtime::RequiredInputs lookups_of_runtime(const api::AdmissionRequest& request) {
-    return runtime::lookups_for_runtime(request.object, request.old_object);
+    return {.jobs_of_runtime = change_of_runtime(request.object, request.old_object).matters()};
 }
 
-// Validates either kind of runtime. For a deletion it returns warnings only.
+// Returns why a runtime cannot be deleted; nullopt: it can.
+std::optional<api::Verdict> refuse_deletion(const api::AdmissionRequest& request,
+                                            const std::optional<RuntimeUse>& use) {
+    if (!use)
+        return api::unavailable(
+            "whether TrainJobs use the runtime could not be read from the API server: try again");
+    auto why = denial_of_deletion(*use);
+    if (why.empty()) return std::nullopt;
+    return api::validated(request, {{.type = api::FieldErrorType::forbidden,
+                                     .field = "metadata.name",
+                                     .detail = std::move(why),
+                                     .rule = runtime::Rule::runtime_in_use}});
+}
+
+// Validates either kind of runtime.
 api::Verdict validate_runtime(const Review& review, const ReviewContext& with) {
     const api::AdmissionRequest& request = review.request;
+    const RuntimeChange change = change_of_runtime(request.object, request.old_object);
     runtime::ValidationResult result;
-    if (request.operation != "DELETE") {
+    if (change.is_deletion) {
+        if (with.policy.keeps_runtimes_in_use)
+            if (auto refusal = refuse_deletion(request, with.inputs.use)) return std::move(*refusal);
+    } else {
         const std::size_t values = count_tree_values(request.object);
         if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
             return api::validated(request, {{.type = api::FieldErrorType::forbidden,
@@ -80,8 +99,7 @@ api::Verdict validate_runtime(const Review& review, const ReviewContext& with) {
         result =
             runtime::validate_runtime(request.object, request.old_object, with.pipeline, with.policy.gates);
     }
-    if (auto warning = runtime::warning_of_queued_jobs(request.object, with.inputs.queued); !warning.empty())
-        result.warnings.push_back({.text = std::move(warning), .rule = runtime::Rule::queued_jobs_affected});
+    if (with.inputs.use) result.warnings.append(warnings_of(*with.inputs.use, change));
     return to_verdict(request, std::move(result));
 }
 

@@ -130,3 +130,34 @@ def test_opting_out_of_runtime_validation_by_label_works(signalbox, rest):
     offender["metadata"]["labels"] = {"trainer.kubeflow.org/webhook-validation": "disabled"}
     offender["spec"]["template"]["spec"]["replicatedJobs"][0]["replicas"] = 2
     assert ANCESTOR in str(rest.create(offender))
+
+
+def test_who_uses_a_runtime_is_said_at_its_edit_and_its_deletion_which_can_be_denied(signalbox, rest):
+    def asked(method, change=None):
+        """Returns code, message and warnings. Of many requests within a second some are not counted for."""
+        live = rest.get("trainingruntimes", "used") | (change or {})
+        def ask():
+            code, message, warnings = rest.answer(method, "trainingruntimes", live, dry_run=True)
+            return (code, message if code == 422 else "", warnings) if warnings or code == 422 else None
+        return wait_for("who uses it", ask, interval=1)
+    edit = {"spec": runtime("used", ml_policy={"numNodes": 2})["spec"]}
+    rest.create(runtime("used", kind="TrainingRuntime"))
+    for name in ("held", "running", "ended"):
+        rest.create(train_job(name, "used", "TrainingRuntime", seconds=1 if name == "ended" else "never"))
+    until(rest, "ended", "Complete")
+    running_pods(rest, "running")
+    quota(rest, 0)
+    rest.create(train_job("waiting", "used", "TrainingRuntime", seconds="never"))
+    until_not_created(rest, "waiting", "JobsCreationFailed")
+    assert asked("PUT", edit) == (200, "", ["1 TrainJob has no JobSet yet and begins with it as it is now", "2 TrainJobs go on as they began"])
+    assert asked("DELETE") == (200, "", [
+        "1 TrainJob has no JobSet yet and cannot begin before there is such a runtime again",
+        "2 TrainJobs go on as they began, but list_jobs() of Kubeflow's SDK fails in their namespaces"])
+    with signalbox.reviewed("--runtime-in-use=deny"):
+        code, message, warnings = asked("DELETE")
+        assert (code, warnings) == (422, [])
+        assert message.endswith('TrainingRuntime.trainer.kubeflow.org "used" is invalid: metadata.name: Forbidden: 3 TrainJobs that have not ended use '
+                                "it: create a runtime under a new name, and delete this one once no job uses it"), message
+        for job in rest.list("trainjobs"):
+            rest.delete("trainjobs", job["metadata"]["name"])
+        wait_for("the deletion", lambda: rest.answer("DELETE", "trainingruntimes", rest.get("trainingruntimes", "used"))[0] == 200, interval=1)

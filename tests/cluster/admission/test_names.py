@@ -8,6 +8,7 @@ import dataclasses
 import pytest
 
 from jobs import ANCESTOR, runtime, train_job
+from progress import has_begun
 from rest import ApiError, Rest, conditions, wait_for
 
 
@@ -108,7 +109,7 @@ def outcomes(installed, named):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         tried = list(pool.map(one_over, ROWS))
     def all_tried():
-        return all("Created" in conditions(job) for job in named.list("trainjobs"))
+        return all(has_begun(job) or "Created" in conditions(job) for job in named.list("trainjobs"))
     wait_for("the TrainJobs to be tried", all_tried)
     job_sets = {job_set["metadata"]["name"]: job_set for job_set in named.list("jobsets")}
     return {row.name: (*said, job_sets.get(row.name_of(row.longest))) for row, said in zip(ROWS, tried)}

@@ -1,4 +1,4 @@
-// Warnings with the number of queued jobs that use an edited or deleted runtime.
+// The look at the jobs that use an edited or deleted runtime.
 #include <catch2/catch.hpp>
 
 #include "reviews.hpp"
@@ -13,19 +13,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Json queued_job() {
-    Json job = test::train_job();
-    job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
-    return job;
-}
-
 // Returns pages with so many jobs that use the runtime.
 void serve_pages(Fixture& fixture, std::vector<std::size_t> sizes) {
     fixture.server.answer = [sizes](const kube::Request& request) -> api::Result<kube::Response> {
         const auto at = request.target.find("&continue=");
         const std::size_t page = at == request.target.npos ? 0 : std::stoul(request.target.substr(at + 10));
         Json list = Json::object({{"items", Json::array()}});
-        for (std::size_t i = 0; i < sizes[page]; ++i) list["items"].push_back(queued_job());
+        for (std::size_t i = 0; i < sizes[page]; ++i) list["items"].push_back(test::train_job());
         if (page + 1 < sizes.size()) list["metadata"]["continue"] = std::to_string(page + 1);
         return kube::Response{200, api::to_json(list)};
     };
@@ -51,28 +45,25 @@ net::HttpRequest deletion() {
 
 }  // namespace
 
-TEST_CASE("the warning of a runtime's edit or deletion has the number of queued jobs that use it",
-          "[inputs]") {
+TEST_CASE("the warning of a runtime's edit or deletion has the number of jobs that use it", "[inputs]") {
     for (const auto& request : {edit, deletion}) {
         Fixture fixture;
         serve_pages(fixture, {2, 1});
         const Reply reply = fixture.ask(request());
         CHECK(reply.allowed());
-        CHECK_THAT(warning(reply), Catch::StartsWith("3 queued TrainJobs use it"));
+        CHECK_THAT(warning(reply), Catch::StartsWith("3 TrainJobs have no JobSet yet"));
         REQUIRE(fixture.server.requests.size() == 2);
-        CHECK(fixture.server.requests[0].target ==
-              "/apis/trainer.kubeflow.org/v1alpha1/"
-              "trainjobs?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name");
+        CHECK(fixture.server.requests[0].target == "/apis/trainer.kubeflow.org/v1alpha1/trainjobs?limit=250");
         CHECK(warning(fixture.ask(post(test::cluster_runtime_path, review("CREATE", edited_runtime()))))
                   .empty());
     }
 }
 
-TEST_CASE("of very many queued jobs a part is counted, and not for every edit", "[inputs]") {
+TEST_CASE("of very many jobs a part is counted, and not for every edit", "[inputs]") {
     Fixture fixture;
     fixture.patience = 0s;
     serve_pages(fixture, {1, 1, 1, 1, 1, 1});
-    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("4 or more queued TrainJobs"));
+    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("4 or more TrainJobs"));
     CHECK(fixture.server.requests.size() == 4);
     for (int i = 0; i < 50; ++i) CHECK(fixture.ask(edit()).allowed());
     CHECK(fixture.server.requests.size() == 4);
@@ -80,14 +71,14 @@ TEST_CASE("of very many queued jobs a part is counted, and not for every edit", 
     CHECK_FALSE(warning(fixture.ask(edit())).empty());
 }
 
-TEST_CASE("if queued jobs are too large to count, the warning has no number", "[inputs]") {
+TEST_CASE("if jobs are too large to count, the warning has no number", "[inputs]") {
     Fixture fixture;
     std::size_t most = 0;
     fixture.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
         most = request.max_answer;
         return api::Error{.code = api::Errc::too_large};
     };
-    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("queued TrainJobs may use it"));
+    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("TrainJobs may use it"));
     CHECK(most == 4 * 1024 * 1024);
 }
 
@@ -154,7 +145,7 @@ TEST_CASE("a runtime is edited without a count while too many reviews wait", "[i
 TEST_CASE("jobs are counted in the namespaces that the webhook may read", "[inputs]") {
     Fixture fixture({}, kube::Namespaces({"a", "b"}));
     serve_pages(fixture, {1});
-    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("2 queued TrainJobs"));
+    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("2 TrainJobs"));
     CHECK(fixture.server.requests.size() == 2);
     Json before = test::namespaced_runtime();
     before["metadata"]["namespace"] = "b";
@@ -165,4 +156,41 @@ TEST_CASE("jobs are counted in the namespaces that the webhook may read", "[inpu
     fixture.ask(post(test::runtime_path, review("UPDATE", after, before)));
     REQUIRE(fixture.server.requests.size() == 1);
     CHECK_THAT(fixture.server.requests[0].target, Catch::Contains("/namespaces/b/trainjobs?"));
+}
+
+TEST_CASE("a platform that keeps runtimes in use denies their deletion, and no edit", "[inputs]") {
+    Fixture fixture({}, {}, {.keeps_runtimes_in_use = true});
+    serve_pages(fixture, {0, 1});
+    const Reply denied = fixture.ask(deletion());
+    CHECK_FALSE(denied.allowed());
+    CHECK(denied.response["status"]["code"].as_int() == 422);
+    CHECK_THAT(std::string(denied.response["status"]["message"].as_string()),
+               Catch::Contains("metadata.name: Forbidden: 1 TrainJob that has not ended uses it"));
+    fixture.clock.run_for(1s);
+    CHECK(fixture.ask(edit()).allowed());
+    fixture.clock.run_for(1s);
+    serve_pages(fixture, {0});
+    CHECK(fixture.ask(deletion()).allowed());
+}
+
+TEST_CASE("a runtime is kept if nobody can tell whether it is in use", "[inputs]") {
+    const auto code_of = [](const Reply& reply) { return reply.response["status"]["code"].as_int(); };
+    Fixture fixture({}, {}, {.keeps_runtimes_in_use = true});
+    fixture.patience = 0s;
+    serve_pages(fixture, {0});
+    CHECK(fixture.ask(deletion()).allowed());
+    CHECK(code_of(fixture.ask(deletion())) == 503);  // the second within a second
+    fixture.clock.run_for(1s);
+    std::vector<net::Semaphore::Permit> waiting;
+    while (auto permit = fixture.lookup_permits.try_take()) waiting.push_back(std::move(permit));
+    CHECK(code_of(fixture.ask(deletion())) == 503);
+    waiting.clear();
+    fixture.clock.run_for(1s);
+    fixture.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+        return refusal(403, api::Errc::forbidden);
+    };
+    CHECK(code_of(fixture.ask(deletion())) == 503);
+    fixture.clock.run_for(1s);
+    serve_pages(fixture, std::vector<std::size_t>(41, 0));
+    CHECK(code_of(fixture.ask(deletion())) == 422);
 }

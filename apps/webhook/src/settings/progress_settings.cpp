@@ -14,9 +14,9 @@ constexpr std::string_view admission = "admission";
 constexpr std::string_view progress = "progress";
 
 constexpr const char* admission_options[] = {
-    "listen",        "tls-cert",       "tls-key",      "self-signed",    "cert-secret",         "service",
-    "client-ca",     "token-audience", "token-users",  "threads",        "max-bytes-in-flight", "source-rate",
-    "lossy-clients", "feature-gates",  "accelerators", "gang-schedulers"};
+    "listen",        "tls-cert",       "tls-key",       "self-signed",  "cert-secret",         "service",
+    "client-ca",     "token-audience", "token-users",   "threads",      "max-bytes-in-flight", "source-rate",
+    "lossy-clients", "runtime-in-use", "feature-gates", "accelerators", "gang-schedulers"};
 constexpr const char* progress_options[] = {
     "progress-listen",  "progress-tls-cert",    "progress-tls-key",           "progress-cert-secret",
     "progress-service", "progress-interval",    "progress-writes-per-second", "progress-bytes-per-second",

@@ -95,6 +95,8 @@ void add_options(net::Options& options, Settings& settings) {
         "lossy-clients", "LIST", settings.lossy_clients,
         "users whose clients write TrainJobs back by types that lack some of Signalbox's fields, as "
         "Kueue's do, separated by commas: these fields are restored for them");
+    options.add_choice("runtime-in-use", settings.keeps_runtimes_in_use, {{"warn", false}, {"deny", true}},
+                       "what to do on the deletion of a runtime that TrainJobs use which have not ended");
     options.add_list(
         "feature-gates", "LIST", settings.feature_gates,
         "experimental features, such as TrainJobStatus=true; the error for an unknown name lists all. "
@@ -160,7 +162,8 @@ kube::AuthPolicy auth_policy(const Settings& settings) {
 }
 
 admission::ReviewPolicy review_policy(const Settings& settings) {
-    admission::ReviewPolicy policy = {.gates = runtime::Gates(settings.feature_gates)};
+    admission::ReviewPolicy policy = {.gates = runtime::Gates(settings.feature_gates),
+                                      .keeps_runtimes_in_use = settings.keeps_runtimes_in_use};
     for_each_name(settings.lossy_clients, [&](std::string_view name) { policy.lossy_clients.emplace(name); });
     return policy;
 }

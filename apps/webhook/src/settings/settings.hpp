@@ -47,6 +47,7 @@ struct Settings {
     /// The time from SIGTERM on until Services and load balancers have noticed that the process is not ready.
     std::chrono::milliseconds shutdown_delay{5'000};
     std::string lossy_clients = "system:serviceaccount:kueue-system:kueue-controller-manager";
+    bool keeps_runtimes_in_use = false;
     net::FeatureGates feature_gates = {};
     runtime::DeviceTable accelerators = {};
     runtime::GangSchedulers gang_schedulers = {};

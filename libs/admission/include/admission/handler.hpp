@@ -76,6 +76,7 @@ private:
     net::Task<std::optional<Judged>> judge(HeldReview& review, const Subject& subject, std::string_view peer,
                                            kube::SteadyTime deadline, MaybeTurn& turn);
     net::Task<> look_at_service(Judged& judged, std::string_view peer);
+    api::Time wall_seconds() const;
     api::Verdict verdict_on(HeldReview& review, const ReviewInputs& inputs) const;
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& record);
     /// Returns whether a live read of the runtime may change the verdict.

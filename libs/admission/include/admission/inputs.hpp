@@ -16,6 +16,10 @@ struct Subject {
     bool is_update = false;
     bool is_large = false;  ///< it takes long to parse and to validate
     api::ObjectKey runtime = {};
+    /// For the count of a runtime's TrainJobs.
+    std::optional<api::RunPolicy> policy_of_all = {};
+    api::Time now = {};
+    std::size_t most_pages_of_jobs = 4;
     /// The TrainJob, of which only the identity, the runtimeRef, whether it has had a JobSet, and with which
     /// runtime it began are set.
     api::TrainJob job = {};
@@ -72,7 +76,7 @@ private:
     net::Async<Tree> watched_runtime(api::ObjectKey key, MaybeTurn& large) const;
     net::Async<Tree> live_runtime(const Subject& subject, MaybeTurn& large) const;
     runtime::RuntimeSuggestion suggest(const Subject& subject) const;
-    net::Async<runtime::QueuedJobs> queued_jobs(const Subject& subject) const;
+    net::Async<RuntimeUse> use_of_runtime(const Subject& subject) const;
     net::Async<> look_up_needs(ReviewInputs& inputs, MaybeTurn& large) const;
 
     RuntimeLister& runtimes_;

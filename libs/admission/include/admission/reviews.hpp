@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "admission/runtime_use.hpp"
 #include "api/admission_review.hpp"
 #include "api/job_set.hpp"
 #include "api/object_key.hpp"
@@ -19,6 +20,7 @@ struct ReviewPolicy {
     /// Users whose clients write TrainJobs back from types that lack some of Signalbox's fields.
     std::set<std::string, std::less<>> lossy_clients = {};
     runtime::Gates gates = runtime::Gates();
+    bool keeps_runtimes_in_use = false;  ///< the deletion of such a runtime is denied
 };
 
 /// Returns what the pipeline of reviews has: what is set, and what the gates turn on. Reviews depend on
@@ -45,8 +47,8 @@ struct ReviewInputs {
     std::optional<api::JobSet> job_set = {};
     std::string_view loss_by_new_job_set = {};  ///< as of lifecycle::loss()
     std::vector<api::Json> observed = {};       ///< the objects of runtime::review_needs() that exist
-    runtime::QueuedJobs queued = {};
-    bool is_well_formed = false;  ///< as in runtime::TrainJobReview
+    std::optional<RuntimeUse> use = {};         ///< of a runtime that is edited or deleted
+    bool is_well_formed = false;                ///< as in runtime::TrainJobReview
 };
 
 /// The input of a review besides its request.

@@ -32,8 +32,8 @@ struct RequiredInputs {
     /// requires it and there is one that belongs to the job. False also if the reference is unsupported, or
     /// if `spec` has not the shape of one or is beyond its limits.
     bool runtime = false;
-    bool job_set = false;      ///< the JobSet of the TrainJob's name
-    bool queued_jobs = false;  ///< the number of queued TrainJobs of the runtime; for warnings only
+    bool job_set = false;          ///< the JobSet of the TrainJob's name
+    bool jobs_of_runtime = false;  ///< how many TrainJobs use the runtime
 
     bool operator==(const RequiredInputs&) const = default;
 };
@@ -42,24 +42,6 @@ struct RequiredInputs {
 /// that changes nothing in the spec but `suspend` and its time to live, needs none: it must be allowed
 /// whatever has become of the runtime.
 RequiredInputs lookups_for(const api::Json& object, const api::Json& old_object);
-
-/// Returns whether a change or the deletion (`object` is null) of a runtime matters to Kueue, so that the
-/// TrainJobs in queues or admitted from them are counted.
-RequiredInputs lookups_for_runtime(const api::Json& object, const api::Json& old_object);
-
-/// The number of TrainJobs with a queue, not ended, that refer to a runtime.
-struct QueuedJobs {
-    std::size_t count = 0;
-    bool more = false;  ///< there may be more
-
-    bool operator==(const QueuedJobs&) const = default;
-};
-/// Counts those of a page of TrainJobs. `kind` and `name` are the runtime's.
-void count_queued_jobs(const api::Json& page, std::string_view kind, std::string_view name,
-                       QueuedJobs& found);
-/// Returns the warning `queued_jobs_affected`. Empty if there is none. `object` null: the runtime is being
-/// deleted.
-std::string warning_of_queued_jobs(const api::Json& object, const QueuedJobs& jobs);
 
 /// Returns the further objects to read from the API server once the runtime is known, by name.
 std::vector<Need> review_needs(const api::Json& runtime, const Pipeline& pipeline = default_pipeline());

@@ -67,12 +67,4 @@ RequiredInputs lookups_for(const Json& object, const Json& old_object) {
     return {.runtime = is_supported(api::parse_runtime_ref(spec)), .job_set = !old_object.is_null()};
 }
 
-RequiredInputs lookups_for_runtime(const Json& object, const Json& old_object) {
-    if (old_object.is_null()) return {};
-    // Kueue counts Pods by all other fields of the runtime.
-    const bool is_same = !object.is_null() && is_equivalent_but_for({"runPolicy", "ttlSecondsAfterFinished"},
-                                                                    object["spec"], old_object["spec"]);
-    return {.queued_jobs = !is_same};
-}
-
 }  // namespace runtime

@@ -217,7 +217,7 @@ def requests_that_are_edited_in_a_runtime_are_counted_while_its_jobs_keep_the_fo
         live = team.rest.get("trainingruntimes", "plain-test")
         container_of(live)["resources"] = {"requests": {"cpu": "1500m"}}
         assert warnings_of(team, "PUT", live) == [
-            "1 queued TrainJob uses it: Kueue counts by what it is now; those that were built run as before"]
+            "1 TrainJob is in a queue: Kueue counts its Pods by what the runtime is now"]
         team.rest.replace("trainingruntimes", live)
         until_counted(team, "surprised", "1500m")
         (pod,) = team.until_runs("surprised")
@@ -231,7 +231,7 @@ def a_deleted_runtime_leaves_the_quota_of_its_job_reserved_until_the_job_is_dele
         team.submit("left", "going", seconds="never")
         team.until_runs("left")
         assert warnings_of(team, "DELETE", team.rest.get("trainingruntimes", "going")) == [
-            "1 queued TrainJob uses it: Kueue cannot count their Pods any more; delete those first"]
+            "1 TrainJob is in a queue: Kueue cannot count its Pods any more; delete it first"]
         team.rest.delete("trainingruntimes", "going")
         team.finish("left")
         until(team.rest, "left", "Complete")

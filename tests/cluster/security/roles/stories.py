@@ -250,9 +250,9 @@ def runtime_of_a_namespace_is_found(tale):
     return lambda: tale.is_admitted(tale.job("own", kind="TrainingRuntime"))
 
 
-def queued_jobs_are_counted(tale):
+def jobs_of_a_runtime_are_counted(tale):
     tale.create_runtime(kind="TrainingRuntime")
-    tale.create_job("queued", kind="TrainingRuntime", suspend=True, labels={"kueue.x-k8s.io/queue-name": "team"})
+    tale.create_job("waiting", kind="TrainingRuntime", suspend=True)
     tale.wait_until_ready()
     group = {"group": "trainer.kubeflow.org", "version": "v1alpha1"}
     deleted = {"operation": "DELETE", "name": tale.name, "namespace": tale.name, "kind": {**group, "kind": "TrainingRuntime"},
@@ -260,7 +260,7 @@ def queued_jobs_are_counted(tale):
 
     def counted():
         status, answer = tale.review(deleted, path="/validate-trainer-kubeflow-org-v1alpha1-trainingruntime")
-        return status == 200 and "1 queued" in "".join(answer["response"].get("warnings", []))
+        return status == 200 and "1 TrainJob has no JobSet yet" in "".join(answer["response"].get("warnings", []))
     counted()
     return counted
 

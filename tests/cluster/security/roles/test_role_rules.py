@@ -80,7 +80,7 @@ STORIES = [
     Story("reconciler", "leases create", stories.leads),
     Story("reconciler", "leases get", stories.leads_on),
     Story("webhook", "clustertrainingruntimes", stories.webhook_is_ready),
-    Story("webhook", "trainjobs", stories.queued_jobs_are_counted),
+    Story("webhook", "trainjobs", stories.jobs_of_a_runtime_are_counted),
     Story("webhook", "jobsets", stories.change_of_what_may_be_active),
     Story("webhook", "configmaps", stories.change_of_what_has_run),
     Story("webhook-certificate", "validatingwebhookconfigurations", stories.certificate_is_shown, SELF_SIGNED),
