@@ -1,4 +1,4 @@
-"""docs/gitops.md: what a restore brings back, and a job that GitOps applies again. Velero restores objects as they were, but for their UIDs."""
+"""docs/gitops.md: what a restore brings back, and a job that GitOps applies again. Velero gives restored objects no owners, and Jobs no selector."""
 
 import copy
 import re
@@ -7,15 +7,15 @@ import pytest
 
 from jobs import train_job
 from paths import ROOT
-from progress import delete_jobs, resume, uid, until, until_held, until_not_created
-from rest import true_conditions
+from progress import delete_jobs, resume, running_pods, uid, until, until_held, until_not_created, until_runs
+from rest import true_conditions, wait_for
 
 PAGE = (ROOT / "docs" / "gitops.md").read_text()
 
 
 def commands(name):
-    """Returns the arguments of the page's kubectl commands about JobSets, for the JobSet of that name."""
-    return [re.sub(r"\brestored\b", name, line).split()[1:] for line in PAGE.splitlines() if re.match(r"kubectl (get|delete) jobset", line)]
+    """Returns the arguments of the page's kubectl commands that delete what a restore has brought back of the TrainJob of that name."""
+    return [re.sub(r"\brestored\b", name, line).split()[1:] for line in PAGE.splitlines() if line.startswith("kubectl delete ")]
 
 
 @pytest.fixture
@@ -29,6 +29,11 @@ def restore(signalbox, rest):
         made = copy.deepcopy(saved)
         for name in ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", *([] if owners else ["ownerReferences"])):
             made["metadata"].pop(name, None)
+        if made["kind"] == "Job":
+            made["spec"].pop("selector")
+            for labels in (made["metadata"]["labels"], made["spec"]["template"]["metadata"]["labels"]):
+                for name in ("controller-uid", "batch.kubernetes.io/controller-uid"):
+                    labels.pop(name, None)
         before = made.pop("status", None)
         stored = rest.create(made)
         if status:
@@ -79,12 +84,20 @@ def test_a_job_set_with_the_owner_of_before_goes_and_the_job_makes_its_own(rest,
     assert uid(made) != uid(former) and made["metadata"]["ownerReferences"][0]["uid"] == uid(restored)
 
 
-def test_a_job_set_without_owner_is_named_until_it_is_deleted(rest, restore, suspended, kubectl):
-    _, restored = restore(*suspended, owners=False)
-    resume(rest, "saved")
+def test_what_was_restored_without_an_owner_is_named_until_it_is_deleted(signalbox, rest, restore, kubectl):
+    rest.create(train_job("saved", "plain", seconds="never"))
+    until_runs(rest, "saved")
+    saved = [rest.get(*each) for each in (("jobsets", "saved"), ("jobs", "saved-node-0"), ("configmaps", "saved-runtime-snapshot"),
+                                          ("trainjobs", "saved"))]
+    delete_jobs(rest)
+    *others, restored = restore(*saved, status=True, owners=False)
     assert "saved" in until_not_created(rest, "saved", "JobsCreationFailed")["message"]
-    show, remove = commands("saved")
-    assert re.search(r"(?m)^saved +<none>$", kubectl(*show))
-    kubectl(*remove)
-    until(rest, "saved", "Complete")
-    assert rest.get("jobsets", "saved")["metadata"]["ownerReferences"][0]["uid"] == uid(restored)
+    for command in commands("saved"):
+        kubectl(*command)
+
+    def own_job_set():
+        made = rest.get("jobsets", "saved")
+        pods = [pod["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-uid"] for pod in running_pods(rest, "saved")]
+        return made if made and pods == [uid(made)] else None
+    made = wait_for("a Pod of its own alone", own_job_set)
+    assert made["metadata"]["ownerReferences"][0]["uid"] == uid(restored) and uid(made) not in {uid(each) for each in others}
