@@ -1,4 +1,5 @@
-"""Checks the golden cases: want.json has Signalbox's results; upstream.json has Kubeflow Trainer's where they differ, with the reason."""
+"""Checks the golden cases: want.json has Signalbox's results; upstream.json has Kubeflow Trainer's where they differ, with the
+behaviours that the difference is one of (guard.reference)."""
 
 import pathlib
 import sys
@@ -21,9 +22,8 @@ def problems_of(case):
         yield "want.json differs from itself: the comparison is wrong"
     if upstream is None:
         return
-    reason = upstream.pop("reason", "")
-    if len(reason.split()) < 6 or not reason.endswith("."):
-        yield f"upstream.json needs a reason of a sentence, not {reason!r}"
+    if not upstream.pop("behaviours", []):
+        yield "upstream.json needs behaviours (tests/data/behaviours.yaml)"
     if not upstream or not golden.differences(case, upstream, want):
         yield "upstream.json does not differ from want.json: remove it"
 

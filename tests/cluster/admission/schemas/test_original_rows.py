@@ -106,4 +106,4 @@ def test_the_rows_fare_as_with_the_original_but_for_the_listed_differences(sent,
                 unexplained.append(f"{table.name}: {row['name']}: {path}")
     assert not unexplained
     # A listed difference without a row that shows it is wrong, or lacks a row.
-    assert [d["reason"] for d in original.DIFFERENCES if d not in shown and not d.get("vacuous")] == []
+    assert [d["paths"] for d in original.DIFFERENCES if d not in shown and not d.get("vacuous")] == []
