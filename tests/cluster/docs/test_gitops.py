@@ -101,3 +101,9 @@ def test_what_was_restored_without_an_owner_is_named_until_it_is_deleted(signalb
         return made if made and pods == [uid(made)] else None
     made = wait_for("a Pod of its own alone", own_job_set)
     assert made["metadata"]["ownerReferences"][0]["uid"] == uid(restored) and uid(made) not in {uid(each) for each in others}
+
+
+def test_runtimes_that_are_applied_again_have_not_drifted(signalbox, kubectl):
+    kubectl("apply", "-k", ROOT / "manifests" / "runtimes")
+    again = kubectl("apply", "-k", ROOT / "manifests" / "runtimes").splitlines()
+    assert len(again) > 5 and {line.split()[-1] for line in again} == {"unchanged"}, again

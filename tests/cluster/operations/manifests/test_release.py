@@ -152,7 +152,7 @@ def test_a_release_says_that_the_sources_of_its_programs_were_changed(clone):
         # In a process of its own, whose modules are the clone's.
         script = ("import argparse, json, runpy; options = argparse.Namespace(**json.loads(input())); "
                   "print(runpy.run_path('scripts/release')['provenance'](options)['changed'])")
-        options = {"version": VERSION, "images": "", "digests": DIGESTS, "documents": None, "security_contact": CONTACT}
+        options = {"version": VERSION, "images": "", "digests": DIGESTS, "documents": None, "security_contact": CONTACT, "jobset_digest": None}
         said = subprocess.run([sys.executable, "-c", script], input=json.dumps(options), cwd=clone, capture_output=True, text=True, check=True)
         return said.stdout == "True\n"
     subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--all", "--allow-empty", "--message=clean"],
@@ -248,6 +248,24 @@ def test_the_chart_installs_job_set_as_its_release_does_and_keeps_its_kind_and_n
     added = {each: with_it[each] for each in with_it.keys() - plain.keys()}
     assert without_policy(added) == by_name(load_all(jobset.read_text()))
     assert all(with_it[each] == plain[each] for each in plain)
+
+
+def test_job_set_gets_registry_pull_secrets_and_fields_of_its_pod(template):
+    plain, changed = template("--set", "jobset.install=true"), template(
+        "--set", "jobset.install=true,imageRegistry=registry.example/team/,imagePullSecrets[0].name=pull",
+        "--set", "jobset.pod.priorityClassName=high,jobset.pod.tolerations[0].operator=Exists")
+    name = ("Deployment", "jobset-controller-manager")
+    pod, was = changed[name]["spec"]["template"]["spec"], plain[name]["spec"]["template"]["spec"]
+    assert pod["containers"] == [{**was["containers"][0], "image": "registry.example/team/" + was["containers"][0]["image"].rpartition("/")[2]}]
+    assert {member: pod[member] for member in pod.keys() - was.keys() | {"tolerations"}} == {
+        "imagePullSecrets": [{"name": "pull"}], "priorityClassName": "high", "tolerations": [{"operator": "Exists"}]}
+    own = template("--set", "jobset.install=true,jobset.image=own:1")
+    assert own[name]["spec"]["template"]["spec"]["containers"][0]["image"] == "own:1"
+
+
+def test_members_that_are_null_leave_a_program_unchanged(template):
+    members = ("image", "replicas", "args", "env", "resources", "podLabels", "podAnnotations", "nodeSelector", "tolerations", "affinity", "pod")
+    assert template("--set", ",".join(f"webhook.{member}=null" for member in members)) == template()
 
 
 def test_the_chart_without_job_set_says_how_it_gets_it(helm, of_ones_own):
