@@ -45,6 +45,7 @@ public:
         for (const char* name : {"init.sh", "entrypoint.sh", "broker.toml"})
             write("etc/flux-config/" + std::string(name), objects.file(name));
         write("curve/curve.cert", api::from_base64(objects.secret["data"]["curve.cert"].as_string()).value());
+        write("proc/net/route", "Iface\tDestination\neth0\t00000000\n");
         write("bin/flux", stub_flux, true);
         write("bin/sleep", stub_sleep, true);
         // The image of the view.
@@ -70,7 +71,7 @@ public:
 
     // The text with only its paths replaced, which are all absolute.
     void write(const std::string& path, std::string text, bool executable = false) const {
-        for (const char* const top : {"/mnt/flux", "/opt/", "/curve/", "/etc/flux-config", "/tmp/fluxout"})
+        for (const char* const top : {"/mnt/flux", "/opt/", "/curve/", "/etc/flux-config", "/tmp/fluxout", "/proc/net/"})
             for (auto at = text.find(top); at != text.npos;
                  at = text.find(top, at + root_.string().size() + 1))
                 // Not in the middle of a path.
@@ -164,6 +165,22 @@ TEST_CASE("the installer copies Flux and its configuration to the volume, also a
             CHECK(fs::is_directory(pod.path("mnt/flux/config/" + std::string(folder))));
         CHECK(fs::exists(pod.path("mnt/flux/flux-operator-done.txt")));
     }
+}
+
+TEST_CASE("Flux uses IPv6 in Pods without IPv4", "[flux]") {
+    const FluxObjects objects = objects_of("{}");
+    const Pod pod(objects);
+    const auto written = [&pod] {
+        REQUIRE(pod.init() == 0);
+        return pod.read("mnt/flux/config/etc/flux/config/broker.toml");
+    };
+    CHECK(written().find("enable_ipv6") == std::string::npos);
+    for (const char* table : {"Iface\tDestination\n", ""}) {
+        pod.write("proc/net/route", table);
+        CHECK(written().find("[bootstrap]\nenable_ipv6 = true\ncurve_cert") != std::string::npos);
+    }
+    fs::remove(pod.path("proc/net/route"));
+    CHECK(written().find("enable_ipv6 = true") != std::string::npos);
 }
 
 TEST_CASE("the installer fails with a message if its image has no Flux", "[flux]") {

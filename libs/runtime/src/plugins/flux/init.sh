@@ -11,6 +11,10 @@ mkdir -p "$config/etc/flux/system/cron.d" "$config/etc/flux/config" "$config/etc
 
 printf '%s\n' '{{hosts}}' >"$config/etc/flux/system/hostlist"
 cp /etc/flux-config/broker.toml "$config/etc/flux/config/broker.toml"
+# Flux takes IPv4 unless it is told otherwise: flux-config-bootstrap(5). Below the titles, each route is a line.
+if ! grep -qs '^[a-z]' /proc/net/route; then
+    sed -i '/^\[bootstrap\]$/a enable_ipv6 = true' "$config/etc/flux/config/broker.toml"
+fi
 
 # /opt/view is a link to the only directory here, and what is in it has links to /opt/software: both have to come along.
 views=(/opt/views/._view/*/)
