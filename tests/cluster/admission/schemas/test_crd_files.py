@@ -18,7 +18,7 @@ PLURALS = ["clustertrainingruntimes", "trainingruntimes", "trainjobs"]
 ANNOTATION_LIMIT = 262144
 # Properties, list items and map values. A change means that a field was added or removed, here or in an embedded type. Kubeflow
 # Trainer has 1462, 1462 and 789; the difference is what Signalbox adds and leaves out.
-NODES = {"clustertrainingruntimes": 1512, "trainingruntimes": 1512, "trainjobs": 831}
+NODES = {"clustertrainingruntimes": 1513, "trainingruntimes": 1513, "trainjobs": 831}
 
 
 def crd(plural):
