@@ -87,7 +87,7 @@ def test_a_job_set_with_the_owner_of_before_goes_and_the_job_makes_its_own(rest,
 def test_what_was_restored_without_an_owner_is_named_until_it_is_deleted(signalbox, rest, restore, kubectl):
     rest.create(train_job("saved", "plain", seconds="never"))
     until_runs(rest, "saved")
-    saved = [rest.get(*each) for each in (("jobsets", "saved"), ("jobs", "saved-node-0"), ("configmaps", "saved-runtime-snapshot"),
+    saved = [rest.get(*each) for each in (("jobs", "saved-node-0"), ("jobsets", "saved"), ("configmaps", "saved-runtime-snapshot"),
                                           ("trainjobs", "saved"))]
     delete_jobs(rest)
     *others, restored = restore(*saved, status=True, owners=False)
