@@ -254,7 +254,7 @@ def test_job_set_gets_registry_pull_secrets_and_fields_of_its_pod(template):
     plain, changed = template("--set", "jobset.install=true"), template(
         "--set", "jobset.install=true,imageRegistry=registry.example/team/,imagePullSecrets[0].name=pull",
         "--set", "jobset.pod.priorityClassName=high,jobset.pod.tolerations[0].operator=Exists")
-    name = ("Deployment", "jobset-controller-manager")
+    name = ("Deployment", "jobset-system/jobset-controller-manager")
     pod, was = changed[name]["spec"]["template"]["spec"], plain[name]["spec"]["template"]["spec"]
     assert pod["containers"] == [{**was["containers"][0], "image": "registry.example/team/" + was["containers"][0]["image"].rpartition("/")[2]}]
     assert {member: pod[member] for member in pod.keys() - was.keys() | {"tolerations"}} == {
