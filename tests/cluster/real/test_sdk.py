@@ -17,7 +17,7 @@ RUNTIME = "torch-of-functions"
 CHANGES = {'"torch-distributed"': f'"{RUNTIME}"', '        packages_to_install=["einops"],\n': "", '"cpu": 2': '"cpu": "500m"'}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def runtime(runtimes, admin):
     made = admin.get("clustertrainingruntimes", "torch-distributed")
     made["metadata"] = {"name": RUNTIME, "labels": made["metadata"]["labels"]}
@@ -30,7 +30,6 @@ def runtime(runtimes, admin):
     admin.delete("clustertrainingruntimes", RUNTIME)
 
 
-@pytest.mark.together
 def test_a_function_trains_on_two_nodes_and_its_output_comes_back(runtime, cluster, rest, tmp_path):
     program = PROGRAM
     for before, after in CHANGES.items():

@@ -71,7 +71,8 @@ public:
 
     // The text with only its paths replaced, which are all absolute.
     void write(const std::string& path, std::string text, bool executable = false) const {
-        for (const char* const top : {"/mnt/flux", "/opt/", "/curve/", "/etc/flux-config", "/tmp/fluxout", "/proc/net/"})
+        for (const char* const top :
+             {"/mnt/flux", "/opt/", "/curve/", "/etc/flux-config", "/tmp/fluxout", "/proc/net/"})
             for (auto at = text.find(top); at != text.npos;
                  at = text.find(top, at + root_.string().size() + 1))
                 // Not in the middle of a path.
