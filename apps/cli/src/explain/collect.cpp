@@ -87,11 +87,12 @@ bool is_about(const Json& event, const RelatedObjects& seen) {
     const auto first = api::parse_time(text_at(event, "metadata", "creationTimestamp"));
     const auto created = api::parse_time(text_at(seen.job, "metadata", "creationTimestamp"));
     if (first && created && *first < *created) return false;
+    if (kind == "PodGroup") return event["type"].as_string() == "Warning";
     return kind == "JobSet" || (kind == "Job" && is_job_of(name, seen.job_set.found));
 }
 
-// All events of the TrainJob and its JobSet, and the warnings of their Jobs and Pods: a quota, a missing
-// volume.
+// All events of the TrainJob and its JobSet, and the warnings of their Jobs, Pods and PodGroup: a quota, a
+// missing volume, a missing claim of a gang.
 kube::Async<std::vector<Json>> read_events(kube::ApiServer& server, api::ObjectKey key) {
     std::vector<Json> events;
     const std::string selectors[] = {"involvedObject.name=" + key.name,

@@ -4,9 +4,9 @@ import pytest
 
 import devices
 from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, twenty_gangs_pass_through_room_for_three
-from progress import resume, suspend, until
+from progress import end_pods, resume, suspend, until
 from queues import SideBySide
-from rest import conditions, wait_until_none
+from rest import conditions, true_conditions, wait_until_none
 from rooms import template_of, wait_for
 
 URGENT = "urgent-native-gang"  # the name of a PriorityClass
@@ -104,17 +104,50 @@ def an_elastic_gang_begins_with_the_fewest_nodes(room):
         assert size_of(group_of(here, "elastic")) == 2 and len(here.pods("elastic")) == 3
 
 
-def an_urgent_gang_evicts_another_one_as_a_whole(room):
+def runs_on_beside_an_urgent_one(room, mode):
+    """Returns how many of two Pods of a gang run on beside a Pod of a higher priority, once all that go are made again."""
     with room({"node-1": 2}) as here:
-        here.rest.create(here.runtime())
+        evicted = here.runtime(of_gang={"disruptionMode": mode})
+        job = evicted["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+        # As the shipped runtimes have it: a Pod that is evicted has not failed.
+        job["podFailurePolicy"] = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]}
+        template_of(evicted)["spec"]["restartPolicy"] = "Never"
+        here.rest.create(evicted)
         urgent = here.runtime("urgent")
         template_of(urgent)["spec"]["priorityClassName"] = URGENT
         here.rest.create(urgent)
         here.submit("running", seconds="never")
-        here.until_runs("running")
+        before = {pod["metadata"]["uid"] for pod in here.until_runs("running")}
         here.submit("urgent", nodes=1, runtime_name="urgent", seconds="never")
-        here.until_runs("urgent", 1)
-        wait_for("the other one's Pods to go", lambda: here.placed("running") == 0)
+        def all_are_there_again():
+            end_pods(here.rest)
+            return len(here.pods("urgent")) == here.placed("urgent") == 1 and len(here.pods("running")) == 2
+        wait_for("the urgent one to run and the others to be made again", all_are_there_again)
+        assert "Failed" not in true_conditions(here.rest.get("trainjobs", "running"))
+        return len(before & {pod["metadata"]["uid"] for pod in here.pods("running")})
+
+
+def an_urgent_gang_evicts_another_one_as_a_whole(room):
+    assert runs_on_beside_an_urgent_one(room, "All") == 0
+
+
+def a_gang_whose_pods_are_evicted_one_by_one_keeps_the_others(room):
+    assert runs_on_beside_an_urgent_one(room, "Single") == 1
+
+
+def a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller(room):
+    with room({"node-1": 2}) as here:
+        made = here.runtime()
+        del made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["backoffLimit"]
+        here.rest.create(made)
+        here.submit("shrunk", seconds="never")
+        ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("shrunk"))
+        here.end(ended, "Succeeded")
+        here.end(failed, "Failed")
+        wait_for("explain to say it", lambda: "waits as a gang of 2: 1 Pod is there that has not ended" in here.explain("shrunk"), interval=1)
+        here.rest.request("PATCH", GROUPS.format(here.name) + "/shrunk", {"spec": {"schedulingPolicy": {"gang": {"minCount": 1}}}},
+                          "application/merge-patch+json")
+        here.until_runs("shrunk", 1)
 
 
 def another_attempt_is_another_gang(room):
@@ -214,7 +247,8 @@ STORIES = {story.__name__: story for story in (
     one_of_two_gangs_runs_whole_and_the_other_waits_whole, a_suspended_gang_frees_its_room_and_waits_again,
     a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
     a_launcher_joins_the_gang_that_it_does_not_count_in, an_elastic_gang_begins_with_the_fewest_nodes,
-    an_urgent_gang_evicts_another_one_as_a_whole, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
+    an_urgent_gang_evicts_another_one_as_a_whole, a_gang_whose_pods_are_evicted_one_by_one_keeps_the_others,
+    a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
     a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it,
     a_gang_gets_one_domain_of_nodes_or_none, a_gang_goes_to_nodes_with_one_value_of_its_topology_key, a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain)}
 

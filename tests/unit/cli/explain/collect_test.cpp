@@ -79,7 +79,9 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     server.bodies[pods_query] = R"({"items": [{"metadata": {"name": "night-node-0-0-x"}}]})";
     server.bodies[own_events] =
         "{\"items\": [" + event("own", "TrainJob", "night") + "," + event("set", "JobSet", "night") + "," +
-        event("unrelated", "Service", "night") + "," + event("namesake", "TrainJob", "night", "u0") + "," +
+        R"({"type": "Warning", )" + event("gang", "PodGroup", "night").substr(1) + "," +
+        event("placed", "PodGroup", "night") + "," + event("unrelated", "Service", "night") + "," +
+        event("namesake", "TrainJob", "night", "u0") + "," +
         event("earlier", "JobSet", "night", "u0", "2026-01-15T10:00:00Z") + "]}";
     server.bodies[job_events] = "{\"items\": [" + event("job", "Job", "night-node-0") + "," +
                                 event("other job", "Job", "night-node-0b") + "," +
@@ -88,7 +90,7 @@ TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
                                 event("other pod", "Pod", "day-node-0-0-x") + "]}";
     const auto seen = look(server);
     REQUIRE(seen);
-    CHECK(names_of(seen->events.found) == "own set job pod ");
+    CHECK(names_of(seen->events.found) == "own set gang job pod ");
 }
 
 TEST_CASE("that a stop ended a hook with its container is no news, unless the Pod is to go on", "[explain]") {

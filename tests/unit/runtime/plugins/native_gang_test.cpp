@@ -274,6 +274,16 @@ TEST_CASE("the Pods of a gang without a node say why it waits, with its size", "
     CHECK(said("[{type: PodGroupInitiallyScheduled, status: 'True'}]") == "mine");
     CHECK(said("[]") == "mine");
     CHECK_FALSE(plugin->related_objects({pods[1], pods[2]}));
+    // The scheduler does not look at a gang of which Pods have ended.
+    std::vector<Json> rest = {
+        tree("{metadata: {name: a}, spec: {schedulingGroup: {podGroupName: job}}}"),
+        tree("{metadata: {name: b}, spec: {nodeName: n, schedulingGroup: {podGroupName: "
+             "job}}, status: {phase: Succeeded}}")};
+    const Json of_two = tree("{metadata: {name: job}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}");
+    plugin->add_scheduling_problems(rest, {of_two});
+    const Json& said_of_rest = rest[0]["status"]["conditions"];
+    CHECK(said_of_rest.items().at(0)["message"] ==
+          Json("waits as a gang of 2: 1 Pod is there that has not ended"));
     // A restart of all Pods, after which the PodGroup says nothing any more.
     std::vector<Json> restarted = {pods[0]};
     Json placed = tree("{metadata: {name: job}, spec: {schedulingPolicy: {gang: {minCount: 4}}}}");

@@ -14,9 +14,22 @@ std::string_view group_of(const Json& pod) {
     return pod["spec"]["schedulingGroup"]["podGroupName"].as_string();
 }
 
+bool has_ended(const Json& pod) {
+    const std::string_view phase = pod["status"]["phase"].as_string();
+    return phase == "Failed" || phase == "Succeeded";
+}
+
 bool waits(const Json& pod) {
-    return !group_of(pod).empty() && pod["spec"]["nodeName"].empty() &&
-           pod["status"]["phase"].as_string() != "Failed";
+    return !group_of(pod).empty() && pod["spec"]["nodeName"].empty() && !has_ended(pod);
+}
+
+// The scheduler looks at no Pod of a gang before all are there, those that have ended not counted, and says
+// nothing. Source: pkg/scheduler/framework/plugins/gangscheduling of Kubernetes 1.37.
+std::string lack_of(std::int64_t there, std::int64_t size) {
+    if (there >= size) return "";
+    return (there == 1 ? std::string("1 Pod is there that has")
+                       : std::to_string(there) + " Pods are there that have") +
+           " not ended";
 }
 
 // Returns what the scheduler says of a gang that it has not placed yet.
@@ -47,10 +60,14 @@ void add_gang_problem(std::vector<Json>& pods, const std::vector<Json>& groups) 
             return belongs(pod) && !pod["spec"]["nodeName"].empty();
         });
         const std::int64_t size = group["spec"]["schedulingPolicy"]["gang"]["minCount"].int_or(0);
+        const auto there = std::count_if(pods.begin(), pods.end(),
+                                         [&](const Json& pod) { return belongs(pod) && !has_ended(pod); });
         for (Json& pod : pods) {
             if (!belongs(pod) || !waits(pod)) continue;
-            const std::string own = is_placed ? "" : scheduling_problem(pod);
-            if (const std::string& problem = of_group.empty() ? own : of_group; !problem.empty())
+            const std::string own = scheduling_problem(pod);
+            std::string problem = of_group.empty() && !is_placed ? own : of_group;
+            if (problem.empty() && own.empty()) problem = lack_of(there, size);
+            if (!problem.empty())
                 set_scheduling_problem(pod, "waits as a gang of " + std::to_string(size) + ": " + problem);
         }
     }
