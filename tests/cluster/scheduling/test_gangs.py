@@ -57,7 +57,7 @@ def test_a_torch_job_becomes_a_gang_and_is_not_written_again(signalbox, pod_grou
 
     group = pod_group(rest, policy, policy)
     assert group["spec"]["minMember"] == 2 and settings.items() <= group["spec"].items()
-    assert group["spec"]["minResources"] == {"cpu": "1", "memory": str(2 * 64 * 2**20), "nvidia.com/gpu": "2"}
+    assert group["spec"]["minResources"] == {"cpu": "1", "memory": "128Mi", "nvidia.com/gpu": "2"}
     (owner,) = group["metadata"]["ownerReferences"]
     assert owner["kind"] == "TrainJob" and owner["controller"] and owner["blockOwnerDeletion"]
     assert owner["uid"] == rest.get("trainjobs", policy)["metadata"]["uid"]

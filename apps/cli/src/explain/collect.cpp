@@ -71,6 +71,13 @@ bool is_of_clean_stop(const Json& event, const Json& pod) {
            !pod["metadata"]["deletionTimestamp"].is_null();
 }
 
+// Returns whether a plugin makes such objects under the TrainJob's name, as PodGroups.
+bool is_built_beside(std::string_view kind) {
+    static const auto kinds = runtime::owned_kinds();
+    return std::any_of(kinds.begin(), kinds.end(),
+                       [&](const api::Resource& each) { return each.kind == kind; });
+}
+
 // Earlier objects may have had the same names.
 bool is_about(const Json& event, const RelatedObjects& seen) {
     const std::string_view kind = text_at(event, "involvedObject", "kind");
@@ -87,12 +94,12 @@ bool is_about(const Json& event, const RelatedObjects& seen) {
     const auto first = api::parse_time(text_at(event, "metadata", "creationTimestamp"));
     const auto created = api::parse_time(text_at(seen.job, "metadata", "creationTimestamp"));
     if (first && created && *first < *created) return false;
-    if (kind == "PodGroup") return event["type"].as_string() == "Warning";
+    if (is_built_beside(kind)) return event["type"].as_string() == "Warning";
     return kind == "JobSet" || (kind == "Job" && is_job_of(name, seen.job_set.found));
 }
 
-// All events of the TrainJob and its JobSet, and the warnings of their Jobs, Pods and PodGroup: a quota, a
-// missing volume, a missing claim of a gang.
+// All events of the TrainJob and its JobSet, and the warnings of their Jobs and Pods, and of what is built
+// beside them: a quota, a missing volume, a missing claim of a gang.
 kube::Async<std::vector<Json>> read_events(kube::ApiServer& server, api::ObjectKey key) {
     std::vector<Json> events;
     const std::string selectors[] = {"involvedObject.name=" + key.name,
