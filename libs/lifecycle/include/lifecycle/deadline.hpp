@@ -34,8 +34,7 @@ std::optional<api::Time> last_start(const std::vector<api::Condition>& condition
 /// Returns since when the time of the deadlines counts: since last_start(). Empty for a suspended TrainJob,
 /// unless Kueue runs its JobSet, see is_left_to_queue(): then since the suspension, so that a suspension lets
 /// no job run without end. If the JobSet is in a queue of its own: since its last resume if that is later,
-/// and empty until JobSet's controller has resumed it, or
-/// while there is none.
+/// and empty until JobSet's controller has resumed it, or while there is none.
 std::optional<api::Time> clock_start(const Observed& observed);
 
 /// Returns when the job will have run for its active deadline since clock_start(). Empty: it has no deadline,
