@@ -282,7 +282,7 @@ Subject ReviewHandler::subject_for(const api::AdmissionRequest& request, const R
     Subject subject = subject_of(request, required);
     subject.now = wall_seconds();
     if (required.jobs_of_runtime)
-        subject.policy_of_all = change_of_runtime(request.object, request.old_object).policy_of_all;
+        subject.policy_of_all = new_policy_of_all(request.object, request.old_object);
     if (policy_.keeps_runtimes_in_use) subject.most_pages_of_jobs = most_pages_before_a_deletion;
     subject.is_large = is_large;
     return subject;

@@ -24,12 +24,17 @@ RuntimeChange change_of_runtime(const api::Json& object, const api::Json& old_ob
     RuntimeChange change = {.is_edit =
                                 !runtime::is_equivalent_but_for({"runPolicy", "ttlSecondsAfterFinished"},
                                                                 object["spec"], old_object["spec"])};
-    const api::RunPolicy policy = api::run_policy_of(object);
-    const bool was_said = api::ttl_applies_to(old_object) == api::TtlAppliesTo::all_jobs &&
-                          policy == api::run_policy_of(old_object);
-    if (api::ttl_applies_to(object) == api::TtlAppliesTo::all_jobs && !was_said)
-        change.policy_of_all = policy;
+    change.policy_of_all = new_policy_of_all(object, old_object);
     return change;
+}
+
+std::optional<api::RunPolicy> new_policy_of_all(const api::Json& object, const api::Json& old_object) {
+    constexpr auto all = api::TtlAppliesTo::all_jobs;
+    if (old_object.is_null() || api::ttl_applies_to(object) != all) return std::nullopt;
+    const api::RunPolicy policy = api::run_policy_of(object);
+    if (api::ttl_applies_to(old_object) == all && policy == api::run_policy_of(old_object))
+        return std::nullopt;
+    return policy;
 }
 
 void add_jobs_of_runtime(const api::Json& list, const UsedRuntime& runtime, RuntimeUse& use) {

@@ -21,6 +21,8 @@ struct RuntimeChange {
     bool matters() const { return is_deletion || is_edit || policy_of_all; }
 };
 RuntimeChange change_of_runtime(const api::Json& object, const api::Json& old_object);
+/// Returns RuntimeChange::policy_of_all alone, without a look at the rest of the runtime.
+std::optional<api::RunPolicy> new_policy_of_all(const api::Json& object, const api::Json& old_object);
 
 /// How many TrainJobs refer to a runtime.
 struct RuntimeUse {
