@@ -8,11 +8,18 @@ from rest import ApiError, conditions, true_conditions, wait_for
 
 def until(rest, name, kind, reason=None, timeout=30):
     """Returns the TrainJob, once its condition `kind` is True (with that reason)."""
+    job = None
+
     def look():
+        nonlocal job
         job = rest.get("trainjobs", name)
         found = true_conditions(job).get(kind)
-        return job if found and reason in (None, found["reason"]) else None
-    return wait_for(f"{name} to be {kind} {reason or ''}", look, timeout)
+        return found and reason in (None, found["reason"])
+    try:
+        wait_for(f"{name} to be {kind} {reason or ''}", look, timeout)
+    except AssertionError as missed:
+        raise AssertionError(f"{missed}; its conditions: {(job or {}).get('status', {}).get('conditions')}") from None
+    return job
 
 
 def has_begun(job):
