@@ -49,6 +49,20 @@ Stopping stopping(const api::JobSet& job_set, const std::vector<Json>& jobs) {
     return found;
 }
 
+api::SucceededPods succeeded_pods(const api::JobSet& job_set, const std::vector<Json>& jobs) {
+    api::SucceededPods found;
+    for (const Json& job : jobs) {
+        const api::ObjectMeta meta = api::parse_meta(job);
+        if (meta.controller_uid != job_set.meta.uid) continue;
+        const Json& status = job["status"];
+        const auto uncounted = status["uncountedTerminatedPods"]["succeeded"].items().size();
+        const std::int64_t pods = status["succeeded"].int_or(0) + static_cast<std::int64_t>(uncounted);
+        const auto name = job["metadata"]["labels"][api::replicated_job_label].as_string();
+        if (pods > 0) found[std::string(name)].push_back(pods);
+    }
+    return found;
+}
+
 std::string describe(const Stopping& stopping) {
     std::string text = "The job goes on once its Pods of before have ended: ";
     if (stopping.pods > 0) text += std::to_string(stopping.pods) + " of ";

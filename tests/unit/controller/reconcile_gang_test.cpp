@@ -1,4 +1,5 @@
 // A job whose Pods are scheduled as a gang, and what its build has to see.
+#include "api/names.hpp"
 #include "life.hpp"
 #include "support/pod_groups.hpp"
 
@@ -207,6 +208,42 @@ TEST_CASE("each run of a job has a PodGroup of its own, and a suspended job has 
     life.reconcile();
     CHECK(life.has_group());
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+}
+
+TEST_CASE("a run that goes on has a PodGroup of the Pods that have not succeeded, whoever resumes it",
+          "[reconcile]") {
+    for (const bool by_others : {false, true}) {
+        CAPTURE(by_others);
+        NativeGang life;
+        life.reconcile();
+        life.run();
+        const auto hold = [&](bool yes) {
+            if (!by_others) return life.set_suspend(yes);
+            life.server.edit(job_sets, key, [&](Json& job_set) {
+                job_set["metadata"]["labels"][api::queue_label] = "team";
+                job_set["metadata"]["annotations"][api::written_suspend_annotation] = "false";
+                job_set["spec"]["suspend"] = yes;
+            });
+        };
+        hold(true);
+        life.reconcile();
+        life.count_in_job_set(R"([{"name": "node", "suspended": 1}])");
+        Json job = api::parse_json(R"({"metadata": {"name": "job-node-0", "namespace": "ns", "generation": 2,
+            "labels": {"jobset.sigs.k8s.io/jobset-name": "job", "jobset.sigs.k8s.io/replicatedjob-name": "node"},
+            "ownerReferences": [{"controller": true}]}, "spec": {"suspend": true}, "status": {"succeeded": 1,
+            "conditions": [{"type": "Suspended", "status": "True"}]}})")
+                       .value();
+        job["metadata"]["ownerReferences"].items()[0]["uid"] = api::parse_meta(life.job_set()).uid;
+        life.server.put(kube::resources::jobs, std::move(job));
+        life.reconcile();
+        CHECK_FALSE(life.has_group());
+        hold(false);
+        life.reconcile();
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+        REQUIRE(life.has_group());
+        const Json& group = *life.server.find(test::native_pod_groups, key);
+        CHECK(group["spec"]["schedulingPolicy"]["gang"]["minCount"] == Json(1));
+    }
 }
 
 TEST_CASE("each resume is another application of YuniKorn, which holds room for an application once",

@@ -85,6 +85,20 @@ TEST_CASE("what a resume waits for is named", "[stopping]") {
           "jobset.sigs.k8s.io/jobset-name=job");
 }
 
+TEST_CASE("the Pods that have succeeded are counted by job, for each Job that has such", "[stopping]") {
+    const auto of = [](const char* replicated_job, api::Json job) {
+        job["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"] = replicated_job;
+        return job;
+    };
+    const std::vector<api::Json> jobs = {
+        of("node", job("job-node-0", R"({"succeeded": 2})")),
+        of("node", job("job-node-1", R"({"active": 3})")),
+        of("node", job("job-node-2", R"({"succeeded": 1, "uncountedTerminatedPods": {"succeeded": ["a"]}})")),
+        of("launcher", job("job-launcher-0", "{}")),
+        of("launcher", job("job-launcher-1", R"({"succeeded": 5})", true, "job-set-of-another"))};
+    CHECK(succeeded_pods(*running().job_set, jobs) == api::SucceededPods{{"node", {2, 2}}});
+}
+
 TEST_CASE("the pause between two looks at Pods that end grows from a second to a minute", "[stopping]") {
     RetryState waits;
     CHECK(next_look_at_stopping(waits, start + 1h) == 1s);

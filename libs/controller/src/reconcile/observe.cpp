@@ -157,8 +157,8 @@ std::vector<std::string> names_of_few_jobs(const api::Json& job_set) {
     return names;
 }
 
-// Returns the Jobs of a JobSet. What is too large to be read must not keep a job suspended for ever: it
-// counts as absent. References must live until the coroutine ends.
+}  // namespace
+
 kube::Async<std::vector<api::Json>> read_jobs(kube::ApiServer& server, const api::Json& job_set) {
     const api::ObjectKey key = api::parse_meta(job_set).key();
     const std::vector<std::string> names = names_of_few_jobs(job_set);
@@ -178,8 +178,6 @@ kube::Async<std::vector<api::Json>> read_jobs(kube::ApiServer& server, const api
     if (api::Json* items = list->find("items")) jobs = std::move(items->items());
     co_return jobs;
 }
-
-}  // namespace
 
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, const api::TrainJob& seen,
                             lifecycle::Live what, api::Time now, lifecycle::LookFor reason) {
@@ -223,6 +221,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
                 const auto jobs = co_await read_jobs(server, **job_set);
                 if (!jobs) co_return jobs.error();
                 view.observed.stopping = lifecycle::stopping(*view.observed.job_set, *jobs);
+                view.observed.succeeded = lifecycle::succeeded_pods(*view.observed.job_set, *jobs);
             }
             if (reason >= lifecycle::LookFor::change)
                 view.job_set = std::make_shared<const api::Json>(std::move(**job_set));

@@ -11,6 +11,7 @@
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/restarts.hpp"
+#include "lifecycle/stopping.hpp"
 #include "net/process/turns.hpp"
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/job_set_writer.hpp"
@@ -297,10 +298,14 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     const Basis& basis = std::get<Basis>(looked_up);
     const ChosenRuntime& chosen = basis.chosen;
     const NeededObjects& found = basis.found;
+    auto succeeded = co_await succeeded_pods(step.job_set, found);
+    if (!succeeded)
+        co_return ended(lifecycle::ReadFailed{"Jobs of " + job_set_named(key()), succeeded.error()});
 
     // Each step takes a tenth of a second for objects of megabytes.
     co_await net::next_turn();
     runtime::Inputs inputs = inputs_of(basis, wanted, view_, build_context_.pipeline, now_);
+    inputs.succeeded = *std::move(succeeded);
     auto made = build(found.needs, inputs, build_context_.pipeline);
     if (const auto* failure = std::get_if<StepFailure>(&made)) {
         // Users can edit the note of the former number of nodes.
@@ -347,6 +352,25 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     outcome.kept = std::move(applied.kept);
     for (lifecycle::Event& event : applied.events) outcome.events.push_back(std::move(event));
     co_return outcome;
+}
+
+// Returns the Pods that have succeeded of a JobSet that goes on, where an object of its run counts the
+// others: as it is resumed, or once somebody else, such as Kueue, has resumed it.
+kube::Async<api::SucceededPods> Writer::succeeded_pods(JobSetAction step, const NeededObjects& found) {
+    const api::JobSet* const job_set = lifecycle::own_job_set(view_.observed);
+    if (!job_set) co_return api::SucceededPods();
+    if (step == JobSetAction::resume) co_return view_.observed.succeeded.value_or(api::SucceededPods());
+    const auto& needs = found.needs.objects;
+    const bool lacks_object = std::any_of(needs.begin(), needs.end(), [&](const runtime::Need& need) {
+        return need.apply == runtime::ApplyPolicy::for_run && !runtime::find_observed(found.observed, need);
+    });
+    if (step != JobSetAction::leave || job_set->suspend || !lacks_object) co_return api::SucceededPods();
+    const auto whole = co_await whole_job_set(server_, view_);
+    if (!whole) co_return whole.error();
+    if (!*whole) co_return api::SucceededPods();
+    const auto jobs = co_await read_jobs(server_, **whole);
+    if (!jobs) co_return jobs.error();
+    co_return lifecycle::succeeded_pods(*job_set, *jobs);
 }
 
 // Whatever cannot be built any more, such as a job whose runtime is lost: one that runs goes on, and one that

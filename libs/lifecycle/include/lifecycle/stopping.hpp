@@ -16,6 +16,9 @@ namespace lifecycle {
 /// suspended yet. `jobs`: of the JobSet, or of others, with `metadata`, `status` and `spec.suspend`.
 Stopping stopping(const api::JobSet& job_set, const std::vector<api::Json>& jobs);
 
+/// Returns how many Pods of the JobSet's Jobs have succeeded. `jobs`: as above.
+api::SucceededPods succeeded_pods(const api::JobSet& job_set, const std::vector<api::Json>& jobs);
+
 /// Returns what a resume waits for.
 std::string describe(const Stopping& stopping);
 

@@ -30,13 +30,13 @@ def domains_of(pods):
     return {DOMAIN_OF[pod["spec"]["nodeName"]] for pod in pods}
 
 
-def until_it_waits(here, name, nodes=2):
-    """Waits until the scheduler has refused a gang. None of its Pods has a node."""
+def until_it_waits(here, name, nodes=2, ended=0):
+    """Waits until the scheduler has refused a gang. None of its Pods has a node but those that have ended before."""
     def look():
         said = conditions(group_of(here, name) or {}).get("PodGroupInitiallyScheduled", {})
         return said.get("status") == "False" and len(here.pods(name)) == nodes and said
     said = wait_for(f"{name} to be refused", look)
-    assert here.placed(name) == 0
+    assert here.placed(name) == ended
     return said
 
 
@@ -150,6 +150,22 @@ def a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller(room):
         here.until_runs("shrunk", 1)
 
 
+def a_gang_that_is_resumed_does_not_wait_for_those_that_have_ended(room):
+    with room({"node-1": 3}) as here:
+        here.rest.create(here.runtime())
+        here.submit("resumed", 3, seconds="never")
+        here.end(here.until_runs("resumed", 3)[0]["metadata"]["name"], "Succeeded")
+        wait_for("its Job to count it", lambda: here.rest.get("jobs", "resumed-node-0")["status"].get("succeeded"))
+        suspend(here.rest, "resumed")
+        wait_until_none("the PodGroup of the suspended job", lambda: group_of(here, "resumed"))
+        here.resize("node-1", 1)
+        resume(here.rest, "resumed")
+        until_it_waits(here, "resumed", 3, ended=1)
+        assert size_of(group_of(here, "resumed")) == 2
+        here.resize("node-1", 2)
+        here.until_runs("resumed", 2)
+
+
 def another_attempt_is_another_gang(room):
     with room({"node-1": 2}) as here:
         here.rest.create(here.runtime(runPolicy={"failurePolicy": {"maxRestarts": 1, "backoff": {"initialSeconds": 1}}}))
@@ -248,7 +264,7 @@ STORIES = {story.__name__: story for story in (
     a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
     a_launcher_joins_the_gang_that_it_does_not_count_in, an_elastic_gang_begins_with_the_fewest_nodes,
     an_urgent_gang_evicts_another_one_as_a_whole, a_gang_whose_pods_are_evicted_one_by_one_keeps_the_others,
-    a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
+    a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller, a_gang_that_is_resumed_does_not_wait_for_those_that_have_ended, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
     a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it,
     a_gang_gets_one_domain_of_nodes_or_none, a_gang_goes_to_nodes_with_one_value_of_its_topology_key, a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain)}
 

@@ -157,26 +157,35 @@ def a_replaced_pod_joins_its_gang(room):
         wait_for("another Pod", look)
 
 
-def a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller(room):
+def a_pod_waits_for_members_that_have_ended_until_its_job_is_resumed(room):
     with room({"node-1": 2}) as here:
         here.rest.create(retried(here))
         here.submit("shrunk", seconds="never")
         ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("shrunk"))
 
-        def until_it_waits(after):
-            def look():
-                return [name for pod in here.pods("shrunk") if TOO_FEW in str(pod["status"].get("conditions"))
-                        and pod["status"]["phase"] == "Pending" and (name := pod["metadata"]["name"]) != after]
-            return wait_for("a Pod that waits for those that have ended", look)[0]
         here.end(ended, "Succeeded")
         here.end(failed, "Failed")
-        replaced = until_it_waits(after=failed)
+        replaced = wait_for("a Pod that waits for the one that has ended", lambda: [
+            pod["metadata"]["name"] for pod in here.pods("shrunk")
+            if TOO_FEW in str(pod["status"].get("conditions")) and pod["status"]["phase"] == "Pending"])[0]
         suspend(here.rest, "shrunk")
         wait_for("its Pod to go", lambda: replaced not in {pod["metadata"]["name"] for pod in here.pods("shrunk")})
         resume(here.rest, "shrunk")
-        until_it_waits(after=replaced)
-        here.rest.patch("podgroups", "shrunk", {"spec": {"minMember": 1}})
         here.until_runs("shrunk", 1)
+        assert here.gang("shrunk") == {"minMember": 1, "minResources": {here.resource: "1"}, "scheduleTimeoutSeconds": 60}
+
+
+def a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller(room):
+    with room({"node-1": 2}) as here:
+        here.rest.create(retried(here))
+        here.submit("patched", seconds="never")
+        ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("patched"))
+        here.end(ended, "Succeeded")
+        here.end(failed, "Failed")
+        wait_for("a Pod that waits for the one that has ended", lambda: TOO_FEW in str(
+            [pod["status"].get("conditions") for pod in here.pods("patched")]))
+        here.rest.patch("podgroups", "patched", {"spec": {"minMember": 1}})
+        here.until_runs("patched", 1)
 
 
 def exclusive_topology_gives_each_job_a_rack_of_its_own(room):
@@ -219,7 +228,8 @@ STORIES = {story.__name__: story for story in (
     a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
     a_launcher_finds_room_beside_its_nodes, a_gang_that_cannot_fit_says_so_after_its_timeout_and_runs_once_it_fits,
     twenty_gangs_pass_through_room_for_three, an_urgent_gang_overtakes_those_that_wait_and_evicts_none_that_runs,
-    a_replaced_pod_joins_its_gang, a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller,
+    a_replaced_pod_joins_its_gang, a_pod_waits_for_members_that_have_ended_until_its_job_is_resumed,
+    a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller,
     a_gang_can_be_kept_in_one_rack, exclusive_topology_gives_each_job_a_rack_of_its_own,
     a_gang_with_exclusive_topology_waits_in_vain_for_pods_that_come_later)}
 

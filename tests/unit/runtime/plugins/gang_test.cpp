@@ -240,6 +240,53 @@ TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
     CHECK(built.error().field == "spec.trainer.numNodes");
 }
 
+TEST_CASE("a gang that goes on waits for no Pods that have succeeded, unless its scheduler counts those",
+          "[gang]") {
+    struct Case {
+        const char* name;
+        const char* policy;
+        std::vector<Change> changes;
+        std::vector<std::int64_t> succeeded;
+        int want;
+    };
+    const char* const elastic = "{numNodes: 4, torch: {elasticPolicy: {minNodes: 2, maxNodes: 4}}}";
+    const Case cases[] = {
+        {"one of two", "coscheduling", {}, {1}, 1},
+        {"with Kubernetes' scheduler", "kubernetes", {}, {1}, 1},
+        {"Volcano counts those that have ended", "volcano", {}, {1}, 2},
+        {"all of them", "coscheduling", {}, {2}, 1},
+        {"all of them, with Kubernetes' scheduler", "kubernetes", {}, {2}, 1},
+        {"more than there are", "kubernetes", {}, {7}, 1},
+        {"as many of an elastic gang as it needs", "kubernetes", {{"spec.mlPolicy", elastic}}, {2}, 2},
+        {"fewer of an elastic gang than it needs", "kubernetes", {{"spec.mlPolicy", elastic}}, {3}, 1},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            const Json runtime = changed(gang_runtime(c.policy), c.changes);
+            const api::TrainJob parsed = api::parse_train_job(train_job());
+            const auto built = runtime::build(
+                {.job = parsed, .runtime = runtime, .succeeded = {{"node", c.succeeded}, {"other", {9}}}});
+            if (!built) FAIL(built.error());
+            const Json& spec = (built->objects.end() - 2)->object["spec"];
+            const Json& size =
+                spec.contains("minMember") ? spec["minMember"] : spec["schedulingPolicy"]["gang"]["minCount"];
+            CHECK(size == Json(c.want));
+        }
+}
+
+TEST_CASE("each Job of a gang counts its own Pods that have succeeded, and they need no room", "[gang]") {
+    Json runtime = gang_runtime("coscheduling");
+    at(runtime, "spec.template.spec.replicatedJobs").items()[0] = tree(
+        "{name: workers, replicas: 3, template: {spec: {parallelism: 4, template: {spec: {containers: "
+        "[{name: a, image: i, resources: {requests: {cpu: 1}}}]}}}}}");
+    const api::TrainJob parsed = api::parse_train_job(train_job());
+    const auto built =
+        runtime::build({.job = parsed, .runtime = runtime, .succeeded = {{"workers", {4, 1}}}});
+    if (!built) FAIL(built.error());
+    const Json& group = (built->objects.end() - 2)->object;
+    CHECK(group["spec"]["minMember"] == Json(7));
+    CHECK(resources_of(group) == "cpu=7");
+}
+
 // With a set of names for each job, these took gigabytes.
 TEST_CASE("thousands of jobs, each after the one before, are handled in time", "[gang]") {
     Json jobs = Json::array();

@@ -27,6 +27,10 @@ kube::Resource runtime_resource(const api::TrainJob& job);
 /// Returns the request for the Jobs with the label of a JobSet's name.
 kube::Request list_jobs(const api::ObjectKey& job_set);
 
+/// Returns the Jobs of a JobSet. What is too large to be read must not keep a job suspended for ever: it
+/// counts as absent. References must live until the coroutine ends.
+kube::Async<std::vector<api::Json>> read_jobs(kube::ApiServer& server, const api::Json& job_set);
+
 /// Returns the view of the caches, without the TTL.
 View cached_view(const Cache& cache, const api::ObjectKey& key);
 
@@ -38,7 +42,8 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 /// now, without the TTL. They are read at the same time, so none is older than the call; `in_order`, the
 /// JobSet after the TrainJob. A TrainJob that changes while it is seen to have lost its JobSet is a conflict.
 /// A runtime that cannot be read is no failure: see View::runtime_unread. `seen`: the TrainJob as it was seen
-/// before. `now` is for lifecycle::first_resume(). View::job_set and Observed::stopping: as `reason` says.
+/// before. `now` is for lifecycle::first_resume(). View::job_set, Observed::stopping and
+/// Observed::succeeded: as `reason` says.
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, const api::TrainJob& seen,
                             lifecycle::Live what, api::Time now, lifecycle::LookFor reason);
 

@@ -126,6 +126,10 @@ std::int64_t least_of(const PodSet& pods) {
     return std::max<std::int64_t>(0, pods.least.value_or(pods.count));
 }
 
+GangJob gang_job(const PodSet& pods, bool is_member = true) {
+    return {.pods = &pods, .is_member = is_member, .count = with_pods(0, pods.replicas, least_of(pods))};
+}
+
 api::Result<> check_runtime_classes(const Json& job_set_spec) {
     std::set<std::string_view> classes = {""};
     const auto& jobs = job_set_spec["replicatedJobs"].items();
@@ -171,7 +175,7 @@ Gang started_with(const Info& info, std::size_t first) {
     const std::vector<bool> chosen = chosen_with(info.spec, first);
     Gang gang;
     for (const PodSet& pods : info.pod_sets)
-        if (chosen[pods.index]) gang.push_back({.pods = &pods});
+        if (chosen[pods.index]) gang.push_back(gang_job(pods));
     return gang;
 }
 
@@ -188,15 +192,23 @@ Gang gang_of(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
     const std::vector<bool> members = chosen_with(job_set_spec, first->index);
     const std::vector<bool> followers = following(job_set_spec, members, first->index);
     for (const PodSet& pods : pod_sets)
-        if (members[pods.index] || followers[pods.index])
-            gang.push_back({.pods = &pods, .is_member = members[pods.index]});
+        if (members[pods.index] || followers[pods.index]) gang.push_back(gang_job(pods, members[pods.index]));
+    return gang;
+}
+
+Gang without_succeeded(Gang gang) {
+    for (GangJob& each : gang) {
+        const std::int64_t least = least_of(*each.pods);
+        for (const std::int64_t succeeded : each.pods->succeeded)
+            each.count -= least - std::clamp<std::int64_t>(each.pods->count - succeeded, 0, least);
+    }
     return gang;
 }
 
 std::int64_t members_of(const Gang& gang) {
     std::int64_t members = 0;
     for (const GangJob& each : gang)
-        if (each.is_member) members = with_pods(members, each.pods->replicas, least_of(*each.pods));
+        if (each.is_member) members = with_pods(members, 1, each.count);
     return members;
 }
 
@@ -345,27 +357,24 @@ api::Result<std::vector<GangRoom>> gang_room(const Inputs& inputs, const Info& i
         if (!requests)
             return api::invalid(pod_spec_path(set.index) + "." + requests.error().field,
                                 requests.error().message);
-        const std::int64_t count = set.replicas * least_of(set);
-        pods += count;
+        pods = with_pods(pods, 1, each.count);
         if (pods > std::numeric_limits<std::int32_t>::max())
             return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
-        rooms.push_back({.job = each, .count = count, .requests = std::move(*requests)});
+        rooms.push_back({.job = each, .requests = std::move(*requests)});
     }
     return rooms;
 }
 
-api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups) {
-    const auto rooms = gang_room(inputs, info, gang_of(info.spec, info.pod_sets));
+api::Result<Json> make_pod_group(const Inputs& inputs, const Info& info, const Gang& gang,
+                                 const api::Resource& pod_groups) {
+    const auto rooms = gang_room(inputs, info, gang);
     if (!rooms) return rooms.error();
-    std::int64_t members = 0;
     ResourceList sum;
-    for (const GangRoom& room : *rooms) {
-        if (room.job.is_member) members += room.count;
-        for (const auto& [name, quantity] : room.requests) sum[name] += room.count * quantity;
-    }
+    for (const GangRoom& room : *rooms)
+        for (const auto& [name, quantity] : room.requests) sum[name] += room.job.count * quantity;
     Json group = Json::object({{"apiVersion", api_version(pod_groups)}, {"kind", pod_groups.kind}});
     group["metadata"]["name"] = info.job.meta.name;
-    group["spec"]["minMember"] = members;
+    group["spec"]["minMember"] = members_of(gang);
     for (const auto& [name, quantity] : sum) group["spec"]["minResources"][name] = to_string(quantity);
     return group;
 }

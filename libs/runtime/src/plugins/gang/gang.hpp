@@ -20,13 +20,15 @@ struct GangJob {
     /// scheduler can wait for a follower's Pods, but they need room beside the members' Pods, which else wait
     /// for them in vain.
     bool is_member = true;
+    /// Its Pods that need room at the same time, of all replicas: of an elastic job the least that it needs.
+    /// The largest number instead of an overflow.
+    std::int64_t count = 0;
 };
 using Gang = std::vector<GangJob>;
 
 /// The room of one job of a gang.
 struct GangRoom {
     GangJob job = {};
-    std::int64_t count = 0;      ///< Pods of all replicas; of an elastic job the least that it needs
     ResourceList requests = {};  ///< of each Pod
 };
 
@@ -47,8 +49,12 @@ Gang started_with(const Info& info, std::size_t first);
 /// else with the one that trains, and those that follow them.
 Gang gang_of(const api::Json& job_set_spec, const std::vector<PodSet>& pod_sets);
 
-/// Returns the number of the members' Pods that the scheduler waits for; of an elastic job the least that it
-/// needs. The largest number instead of an overflow.
+/// Returns the gang without the Pods that have succeeded before the job was suspended: a resume starts only
+/// the others. For schedulers that do not count Pods that have ended.
+Gang without_succeeded(Gang gang);
+
+/// Returns the number of the members' Pods that the scheduler waits for. The largest number instead of an
+/// overflow.
 std::int64_t members_of(const Gang& gang);
 
 /// Returns the error of a TrainJob whose gang has no Pods, for a scheduler that needs one. `policy` is the
@@ -78,7 +84,8 @@ api::Result<> check_only_gang_policy(const Info& info);
 
 /// Returns the PodGroup with `minMember`, the number of the members' Pods, and `minResources`, which
 /// followers need, too. The caller completes it.
-api::Result<api::Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups);
+api::Result<api::Json> make_pod_group(const Inputs& inputs, const Info& info, const Gang& gang,
+                                      const api::Resource& pod_groups);
 
 /// Returns why the scheduler gives a Pod no node; empty if it has one, or if nothing is known.
 std::string scheduling_problem(const api::Json& pod);

@@ -94,7 +94,8 @@ public:
     }
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
-        auto group = make_pod_group(inputs, info, pod_groups);
+        // Volcano counts Pods that have succeeded.
+        auto group = make_pod_group(inputs, info, gang_of(info.spec, info.pod_sets), pod_groups);
         if (!group) return group.error();
         Json& spec = (*group)["spec"];
         if (const Json& queue = std::as_const(info.annotations)[queue_annotation]; !queue.as_string().empty())

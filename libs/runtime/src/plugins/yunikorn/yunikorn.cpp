@@ -66,7 +66,7 @@ std::vector<Gang> stages_of(const Info& info) {
 
 // Returns the task group of a job. The Pods that hold its room must fit where the job's own Pods fit.
 Json task_group(const GangRoom& room, const Json& pod_spec) {
-    Json group = Json::object({{"name", room.job.pods->name}, {"minMember", room.count}});
+    Json group = Json::object({{"name", room.job.pods->name}, {"minMember", room.job.count}});
     Json& resources = group["minResource"] = Json::object();
     for (const auto& [name, quantity] : room.requests) resources[name] = to_string(quantity);
     for (const std::string_view member_name :
@@ -165,7 +165,7 @@ private:
         if (!rooms) return rooms.error();
         Json groups = Json::array();
         for (const GangRoom& room : *rooms)
-            if (room.count > 0)
+            if (room.job.count > 0)
                 groups.push_back(task_group(
                     room, pod_spec_of(std::as_const(info.spec)["replicatedJobs"][room.job.pods->index])));
         const std::string text = to_json(groups);
