@@ -52,6 +52,8 @@ public:
     /// Returns whether a plugin adds an init container of that name to the job's Pods.
     bool adds_container(std::string_view job, std::string_view name) const;
     bool depends_on_devices(const api::Json& trainer) const;
+    /// Returns whether TrainJob or runtime say how many processes a node has.
+    bool says_processes(const api::Json& trainer) const;
     bool counts_devices() const;
     /// Returns whether what is built differs from one resume of a TrainJob to the next.
     bool marks_runs() const;

@@ -123,6 +123,12 @@ bool ActivePlugins::depends_on_devices(const Json& trainer) const {
     });
 }
 
+bool ActivePlugins::says_processes(const Json& trainer) const {
+    return !trainer["numProcPerNode"].is_null() || std::any_of(begin(), end(), [&](const Plugin* plugin) {
+        return plugin->policy_of(runtime_)["numProcPerNode"].is_number();
+    });
+}
+
 std::vector<std::string_view> ActivePlugins::shared_claims() const {
     std::vector<std::string_view> names;
     for (const Plugin* plugin : plugins_)

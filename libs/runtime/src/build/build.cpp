@@ -15,7 +15,9 @@
 #include "resources/claims.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
+#include "template/edit.hpp"
 #include "template/forbidden_fields.hpp"
+#include "template/replicated_jobs.hpp"
 #include "template/shape.hpp"
 #include "template/template.hpp"
 
@@ -44,12 +46,17 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
     return {};
 }
 
-std::int64_t nodes_of(const Info& info) {
-    std::int64_t nodes = 0;
-    for (const PodSet& pods : info.pod_sets)
-        if (info.plugins.has_nodes(info.spec["replicatedJobs"][pods.index]))
-            nodes = with_pods(nodes, pods.replicas, std::max<std::int64_t>(0, pods.count));
-    return nodes;
+// Returns the number of nodes that have one of these claims.
+std::int64_t sharing_pods(const Info& info, const std::vector<std::string_view>& claims) {
+    std::int64_t sharing = 0;
+    for (const PodSet& pods : info.pod_sets) {
+        const Json& job = info.spec["replicatedJobs"][pods.index];
+        const Json& of_pod = pod_spec_of(job)["resourceClaims"];
+        if (info.plugins.has_nodes(job) &&
+            std::any_of(claims.begin(), claims.end(), [&](auto name) { return find_named(of_pod, name); }))
+            sharing = with_pods(sharing, pods.replicas, std::max<std::int64_t>(0, pods.count));
+    }
+    return sharing;
 }
 
 // Writes `resourcesPerNode` into the containers that get it, and computes the resources that the number of
@@ -59,7 +66,7 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     auto counted = counted_resources(info.spec, per_node);
     if (!counted) return counted.error();
     counted->shared_claims = info.plugins.shared_claims();
-    counted->sharing_pods = nodes_of(info);
+    counted->sharing_pods = sharing_pods(info, counted->shared_claims);
     info.devices = count_devices(*counted, inputs.job.meta.ns, info.plugins.devices(), inputs.observed);
     info.resources = std::move(counted->resources);
     for (const PodSet& pods : info.pod_sets) {

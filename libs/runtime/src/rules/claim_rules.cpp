@@ -42,11 +42,10 @@ void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& w
     if (!devices.why.empty())
         warnings.push_back(devices.why +
                            (trainer["numProcPerNode"].is_null() ? ": set spec.trainer.numProcPerNode" : ""));
-    else if (trainer["numProcPerNode"].is_null() && !counted->resources["claims"].items().empty())
+    else if (!review.plugins.says_processes(trainer) && !counted->resources["claims"].items().empty())
         warnings.push_back(
             "spec.trainer.numProcPerNode is unset and Pods use DRA claims; the process count may not match "
-            "the "
-            "devices");
+            "the devices");
 }
 
 const Json nothing;

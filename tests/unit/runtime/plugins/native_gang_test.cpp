@@ -137,6 +137,12 @@ TEST_CASE("each node has the claims of the gang, and one of its containers uses 
         CHECK(used(pod, 0) == "null");
         CHECK(pod["resourceClaims"].items().size() == 1);
     }
+    SECTION("but not a job that trains after the gang") {
+        const std::string list = "[" + job_of("node", "[]") + ", " +
+                                 job_of("later", "[{name: node, status: Complete}]", trains) + "]";
+        CHECK_THAT(refusal({{policy, claims}, {jobs, list.c_str()}}),
+                   Catch::Contains("no job of the gang trains"));
+    }
     SECTION("but not a launcher that is no node") {
         const std::string list = "[" + job_of("node", "[]") + ", " +
                                  job_of("launcher", "[{name: node, status: Ready}]", trains) + "]";
@@ -197,7 +203,7 @@ TEST_CASE("Pods that cannot be in one PodGroup are refused with what differs", "
          {{policy, "{resourceClaims: [{name: a, resourceClaimName: b}]}"},
           {"spec.template.spec.replicatedJobs[0].template.metadata", "{}"}},
          {},
-         "spec.podGroupPolicy.kubernetes.resourceClaims: no job of the runtime trains (label "
+         "spec.podGroupPolicy.kubernetes.resourceClaims: no job of the gang trains (label "
          "trainer.kubeflow.org/trainjob-ancestor-step: trainer), so no Pod would get these claims"},
         {"more claims than a PodGroup has",
          {{policy, "{resourceClaims: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}]}"}},

@@ -116,6 +116,17 @@ Json usable_claims(const Json& claims) {
     return usable;
 }
 
+// Returns which jobs have nodes in the gang: their Pods get its claims. A Pod without the PodGroup would have
+// devices of its own.
+std::vector<bool> nodes_of_gang(const Json& job_set_spec, const ActivePlugins& plugins) {
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    const auto pod_sets = count_pods(job_set_spec, plugins, std::nullopt);
+    std::vector<bool> found(jobs.size());
+    for (const GangJob& each : gang_of(job_set_spec, pod_sets))
+        found[each.pods->index] = plugins.has_nodes(jobs[each.pods->index]);
+    return found;
+}
+
 // Returns the claims of the gang that a Pod gets: those that it does not have yet.
 Json missing_claims(const Json& claims, const Json& pod_spec) {
     Json missing = Json::array();
@@ -144,9 +155,10 @@ public:
         const Json claims = usable_claims(policy_of(runtime)["resourceClaims"]);
         Json* jobs = job_set_spec.find("replicatedJobs");
         if (claims.items().empty() || !jobs) return;
-        for (Json& job : jobs->items()) {
-            if (!plugins.has_nodes(job)) continue;
-            Json& pod_spec = job["template"]["spec"]["template"]["spec"];
+        const std::vector<bool> is_node = nodes_of_gang(job_set_spec, plugins);
+        for (std::size_t i = 0; i < is_node.size(); ++i) {
+            if (!is_node[i]) continue;
+            Json& pod_spec = jobs->items()[i]["template"]["spec"]["template"]["spec"];
             upsert_all_claims(pod_spec, missing_claims(claims, pod_spec));
             if (Json* node = find_named(pod_spec.find("containers"), api::node_container))
                 add_missing_claims(*node, unused_claims(claims, pod_spec));
@@ -189,8 +201,9 @@ public:
         if (auto error = misfit(job_set_spec, gang_of(job_set_spec, pod_sets)))
             refuse(*std::move(error), Json());
         const auto& jobs = job_set_spec["replicatedJobs"].items();
+        const std::vector<bool> is_node = nodes_of_gang(job_set_spec, plugins);
         for (std::size_t i = 0; i < jobs.size(); ++i)
-            if (plugins.has_nodes(jobs[i]))
+            if (is_node[i])
                 if (auto error = taken_name(claims, jobs[i], i)) refuse(*std::move(error), Json());
     }
 
@@ -253,15 +266,12 @@ private:
             if (!found) found = api::invalid(path_of_claim(index), std::move(why));
         });
         const auto& jobs = job_set_spec["replicatedJobs"].items();
-        bool has_nodes = false;
-        for (std::size_t i = 0; i < jobs.size() && !found; ++i) {
-            if (!plugins.has_nodes(jobs[i])) continue;
-            has_nodes = true;
-            found = taken_name(claims, jobs[i], i);
-        }
-        if (!found && !has_nodes && !claims.items().empty())
+        const std::vector<bool> is_node = nodes_of_gang(job_set_spec, plugins);
+        for (std::size_t i = 0; i < jobs.size() && !found; ++i)
+            if (is_node[i]) found = taken_name(claims, jobs[i], i);
+        if (!found && !std::count(is_node.begin(), is_node.end(), true) && !claims.items().empty())
             found = api::invalid("spec.podGroupPolicy.kubernetes.resourceClaims",
-                                 "no job of the runtime trains (label " + std::string(api::ancestor_label) +
+                                 "no job of the gang trains (label " + std::string(api::ancestor_label) +
                                      ": " + std::string(api::ancestor_trainer) +
                                      "), so no Pod would get these claims");
         return found;
