@@ -1,5 +1,6 @@
 """Room for gangs on the test bed's nodes: an extended resource for each story, so that stories share a cluster and not its room."""
 
+import collections
 import contextlib
 import os
 import pathlib
@@ -128,6 +129,11 @@ class Room:
     def placed(self, name, job="node"):
         """Returns the number of Pods that have a node."""
         return sum("nodeName" in pod["spec"] for pod in self.pods(name, job))
+
+    def running(self):
+        """Returns the numbers of running nodes by TrainJob."""
+        return collections.Counter(pod["metadata"]["labels"][JOB_SET] for pod in self.rest.list("pods", selector=f"{REPLICATED_JOB}=node")
+                                   if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"])
 
     def until_runs(self, name, nodes=2, job="node"):
         """Returns the Pods of a gang, once all of them run."""

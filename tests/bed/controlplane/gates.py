@@ -4,13 +4,10 @@ that a gang shares."""
 from . import releases
 
 NAMES = ("GenericWorkload", "DRAWorkloadResourceClaims", "TopologyAwareWorkloadScheduling")
-_GATES = "--feature-gates=" + ",".join(f"{name}=true" for name in NAMES)
-_OPTIONS = {
-    # Its beta APIs are off by default as well.
-    "kube-apiserver": [_GATES, "--runtime-config=scheduling.k8s.io/v1beta1=true"],
-    "kube-controller-manager": [_GATES],
-    "kube-scheduler": [_GATES],
-}
+_PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+_OPTION = "--feature-gates="
+# The beta APIs of the first are off by default as well.
+_API = "--runtime-config=scheduling.k8s.io/v1beta1=true"
 
 
 def available():
@@ -18,7 +15,12 @@ def available():
     return releases.minor_of_kubernetes() >= 37
 
 
-def switched(program, arguments, on):
-    """Returns the program's arguments with or without these options."""
-    ours = _OPTIONS.get(program, [])
-    return [word for word in arguments if word not in ours] + (ours if on else [])
+def switched(program, arguments, names):
+    """Returns the program's arguments with these features, and no other of them."""
+    if program not in _PROGRAMS:
+        return arguments
+    kept = [word for word in arguments if word != _API and not word.startswith(f"{_OPTION}{NAMES[0]}=")]
+    if not names:
+        return kept
+    option = _OPTION + ",".join(f"{name}=true" for name in names)
+    return [*kept, option, _API] if program == "kube-apiserver" else [*kept, option]

@@ -53,7 +53,7 @@ class ControlPlane:
         self.nodes = 0 if lean else nodes
         self.api_server_options = api_server_options
         self.issues_as_itself = issues_as_itself
-        self.pod_groups = pod_groups and gates.available()
+        self.pod_groups = gates.NAMES if pod_groups and gates.available() else ()
         self.seconds_to_start = None
         self._lean = lean
         self._jobset = jobset
@@ -161,12 +161,12 @@ class ControlPlane:
         self._note_pids()
         self._wait_for_api_server()
 
-    def switch_pod_groups(self, on):
-        """Starts Kubernetes' own programs again with or without the gangs of its scheduler, as an administrator does who sets their gates.
-        Returns when the API server is ready."""
-        self.pod_groups = on
+    def switch_pod_groups(self, *names):
+        """Starts Kubernetes' own programs again with these of gates.NAMES, as an administrator does who sets their gates. Returns when the
+        API server is ready."""
+        self.pod_groups = names
         for process in self._processes:
-            arguments = gates.switched(process.name, process.arguments, on)
+            arguments = gates.switched(process.name, process.arguments, names)
             if arguments != process.arguments:
                 stop([process])
                 process.arguments = arguments

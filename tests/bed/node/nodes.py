@@ -56,7 +56,7 @@ class Nodes:
                 "name": name, "number": number, "directory": str(directory), "network": self.network.path(number), "store": str(store),
                 "data": str(cache_directory() / "nodes"), "programs": str(build_node()), "ca_file": str(plane.ca_file),
                 "proxy_kubeconfig": str(proxy), "kubeconfig": str(self._kubeconfig(plane, name, f"system:node:{name}", "system:nodes")),
-                "gates": {name: True for name in gates.NAMES} if plane.pod_groups else {},
+                "gates": {name: True for name in plane.pod_groups},
                 "parent": None if plane.outlive else os.getpid()}))
             # It ends by itself after this process, as it has to remove the node's cgroups.
             plane.adopt(Process(name, [sys.executable, "-B", _KEEPER, settings], directory / "keeper.log", outlive=True))

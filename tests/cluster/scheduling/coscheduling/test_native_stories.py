@@ -3,6 +3,7 @@
 import pytest
 
 import devices
+from controlplane import gates
 from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, twenty_gangs_pass_through_room_for_three
 from progress import end_pods, resume, suspend, until
 from queues import SideBySide
@@ -96,10 +97,28 @@ def a_launcher_joins_the_gang_that_it_does_not_count_in(room):
         here.until_ends("launched")
 
 
+def launchers_wait_for_the_room_that_nodes_of_others_have(room):
+    with room({"node-1": 4}) as here:
+        here.rest.create(here.launched_runtime())
+        names = ("early", "late")
+        for name in names:
+            here.submit(name, nodes=3)
+        for name in names:
+            here.until_runs(name)
+        for name in names:
+            wait_for("explain to say what its launcher waits for", lambda: "Insufficient" in here.explain(name), interval=1)
+            assert here.placed(name, "launcher") == 0
+        here.resize("node-1", 5)
+        for name in names:
+            here.until_ends(name)
+
+
 def an_elastic_gang_begins_with_the_fewest_nodes(room):
-    with room({"node-1": 2}) as here:
+    with room({"node-1": 1}) as here:
         here.rest.create(here.runtime(ml_policy={"numNodes": 3, "torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 3}}}))
         here.submit("elastic", nodes=3, seconds="never")
+        until_it_waits(here, "elastic", 3)
+        here.resize("node-1", 2)
         here.until_runs("elastic")
         assert size_of(group_of(here, "elastic")) == 2 and len(here.pods("elastic")) == 3
 
@@ -235,9 +254,11 @@ def a_gang_goes_to_nodes_with_one_value_of_its_topology_key(room):
         until_it_waits(here, "first")
         here.resize("node-4", 1)
         assert domains_of(here.until_runs("first")) == {"b"}
-        # The other domain has as many places, on one node.
-        here.resize("node-1", 2)
+        # Each domain has one place.
+        here.resize("node-3", 2)
         here.submit("second", seconds="never")
+        until_it_waits(here, "second")
+        here.resize("node-1", 2)
         assert domains_of(here.until_runs("second")) == {"a"}
 
 
@@ -262,7 +283,7 @@ def a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain(room
 STORIES = {story.__name__: story for story in (
     one_of_two_gangs_runs_whole_and_the_other_waits_whole, a_suspended_gang_frees_its_room_and_waits_again,
     a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
-    a_launcher_joins_the_gang_that_it_does_not_count_in, an_elastic_gang_begins_with_the_fewest_nodes,
+    a_launcher_joins_the_gang_that_it_does_not_count_in, launchers_wait_for_the_room_that_nodes_of_others_have, an_elastic_gang_begins_with_the_fewest_nodes,
     an_urgent_gang_evicts_another_one_as_a_whole, a_gang_whose_pods_are_evicted_one_by_one_keeps_the_others,
     a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller, a_gang_that_is_resumed_does_not_wait_for_those_that_have_ended, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
     a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it,
@@ -292,7 +313,7 @@ def test_a_native_gang(outcomes, story):
 
 def test_a_native_gang_waits_for_a_cluster_that_can_place_it(outcomes, cluster, native_room):
     """The last one, since it switches the API off under all of them."""
-    cluster.switch_pod_groups(False)
+    cluster.switch_pod_groups()
     with native_room({"node-1": 2}) as here:
         here.rest.create(here.runtime())
         here.submit("early", seconds="never")
@@ -302,8 +323,21 @@ def test_a_native_gang_waits_for_a_cluster_that_can_place_it(outcomes, cluster, 
         here.submit("held", seconds="never", suspend=True)
         wait_for("the same of a suspended one", lambda: conditions(here.rest.get("trainjobs", "held")).get("Created", {}).get("status") == "False")
         assert here.rest.list("jobsets") == []
-        cluster.switch_pod_groups(True)
+        # What needs another gate is said, and not lost without a word.
+        claims = [{"name": "shared", "resourceClaimTemplateName": MODEL}]
+        for number, (of_gang, gate) in enumerate(((({"resourceClaims": claims}), gates.NAMES[1]), ({"topologyKey": DOMAIN_LABEL}, gates.NAMES[2]))):
+            here.rest.create(here.runtime(f"needs-{number}", of_gang=of_gang))
+            here.submit(f"needy-{number}", runtime_name=f"needs-{number}", seconds="never", suspend=bool(number))
+        cluster.switch_pod_groups(gates.NAMES[0])
         here.until_runs("early")
+        for number in range(2):
+            message = wait_for("the gate that is missing", lambda: (lambda said: said if gates.NAMES[number + 1] in said else None)(
+                conditions(here.rest.get("trainjobs", f"needy-{number}")).get("Created", {}).get("message", "")))
+            assert f"needs the feature gate {gates.NAMES[number + 1]}" in message
+            assert here.rest.get("jobsets", f"needy-{number}") is None and group_of(here, f"needy-{number}") is None
+        cluster.switch_pod_groups(*gates.NAMES)
         here.finish("early")
         resume(here.rest, "held")
         assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in here.until_runs("held")} == {"held"}
+        here.finish("held")
+        wait_for("the job with claims to begin", lambda: group_of(here, "needy-0"))
