@@ -1,6 +1,23 @@
 """Stories of gangs that are the same whoever places them. room: makes a rooms.Room."""
 
+from progress import suspend, until
+from rest import ApiError
 from rooms import wait_for
+
+
+def resize_suspended(here, name, nodes):
+    """Suspends a job and changes its number of nodes as soon as its Pods are gone."""
+    suspend(here.rest, name)
+    until(here.rest, name, "Suspended", timeout=90)
+
+    def change():
+        try:
+            return here.rest.patch("trainjobs", name, {"spec": {"trainer": {"numNodes": nodes}}})
+        except ApiError as error:
+            if "active" not in str(error) and "before the JobSet is suspended" not in str(error):
+                raise
+            return None
+    wait_for("no active Pods", change)
 
 
 def gangs_do_not_wait_for_initializers_of_each_other(room):

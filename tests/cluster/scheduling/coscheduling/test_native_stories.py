@@ -4,8 +4,8 @@ import pytest
 
 import devices
 from controlplane import gates
-from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, twenty_gangs_pass_through_room_for_three
-from progress import end_pods, resume, suspend, until
+from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, resize_suspended, twenty_gangs_pass_through_room_for_three
+from progress import end_pods, resume, suspend
 from queues import SideBySide
 from rest import conditions, true_conditions, wait_until_none
 from rooms import template_of, wait_for
@@ -77,9 +77,9 @@ def a_suspended_gang_frees_its_room_and_waits_again(room):
 def a_gang_is_as_large_as_its_job_became_while_it_was_suspended(room):
     with room({"node-1": 3}) as here:
         here.rest.create(here.runtime())
-        here.submit("resized", seconds="never", suspend=True)
-        until(here.rest, "resized", "Suspended")
-        here.rest.patch("trainjobs", "resized", {"spec": {"trainer": {"numNodes": 4}}})
+        here.submit("resized", seconds="never")
+        here.until_runs("resized")
+        resize_suspended(here, "resized", 4)
         resume(here.rest, "resized")
         until_it_waits(here, "resized", 4)
         assert size_of(group_of(here, "resized")) == 4
@@ -211,6 +211,20 @@ def a_pod_group_of_others_is_not_taken_over(room):
         here.until_runs("taken")
 
 
+def a_gang_runs_although_somebody_deletes_its_pod_group(room):
+    # Kubernetes keeps it until all of its Pods have ended, and the scheduler goes by it until then.
+    with room({"node-1": 1}) as here:
+        here.rest.create(here.runtime())
+        here.submit("bereft", seconds="never")
+        until_it_waits(here, "bereft")
+        here.rest.request("DELETE", GROUPS.format(here.name) + "/bereft")
+        here.resize("node-1", 2)
+        here.until_runs("bereft")
+        here.finish("bereft")
+        here.until_ends("bereft")
+        wait_until_none("its PodGroup", lambda: group_of(here, "bereft"))
+
+
 def the_devices_of_a_gang_are_shared_and_released_with_it(room):
     with room({"node-1": 8}) as here:
         devices.create_template(here.rest, MODEL)
@@ -286,7 +300,7 @@ STORIES = {story.__name__: story for story in (
     a_launcher_joins_the_gang_that_it_does_not_count_in, launchers_wait_for_the_room_that_nodes_of_others_have, an_elastic_gang_begins_with_the_fewest_nodes,
     an_urgent_gang_evicts_another_one_as_a_whole, a_gang_whose_pods_are_evicted_one_by_one_keeps_the_others,
     a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller, a_gang_that_is_resumed_does_not_wait_for_those_that_have_ended, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
-    a_pod_group_of_others_is_not_taken_over, the_devices_of_a_gang_are_shared_and_released_with_it,
+    a_pod_group_of_others_is_not_taken_over, a_gang_runs_although_somebody_deletes_its_pod_group, the_devices_of_a_gang_are_shared_and_released_with_it,
     a_gang_gets_one_domain_of_nodes_or_none, a_gang_goes_to_nodes_with_one_value_of_its_topology_key, a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain)}
 
 

@@ -6,10 +6,10 @@ seen enough of them end, it never again changes the PodGroups of the others, and
 
 import pytest
 
-from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, twenty_gangs_pass_through_room_for_three
-from progress import resume, suspend, until
+from gang_stories import gangs_do_not_wait_for_initializers_of_each_other, resize_suspended, twenty_gangs_pass_through_room_for_three
+from progress import resume, suspend
 from queues import SideBySide
-from rest import ApiError, conditions
+from rest import conditions
 from rooms import template_of, wait_for
 
 URGENT = "urgent-gang"  # the name of a PriorityClass
@@ -37,21 +37,6 @@ def exclusive(made):
 
 def racks_of(pods):
     return {RACK_OF[pod["spec"]["nodeName"]] for pod in pods}
-
-
-def resize_suspended(here, name, nodes):
-    """Suspends a job and changes its number of nodes as soon as its Pods are gone."""
-    suspend(here.rest, name)
-    until(here.rest, name, "Suspended", timeout=90)
-
-    def change():
-        try:
-            return here.rest.patch("trainjobs", name, {"spec": {"trainer": {"numNodes": nodes}}})
-        except ApiError as error:
-            if "active" not in str(error) and "before the JobSet is suspended" not in str(error):
-                raise
-            return None
-    wait_for("no active Pods", change)
 
 
 def one_of_two_gangs_runs_whole_and_the_other_waits_whole(room):
