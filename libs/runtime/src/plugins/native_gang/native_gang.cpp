@@ -270,10 +270,10 @@ private:
         for (std::size_t i = 0; i < jobs.size() && !found; ++i)
             if (is_node[i]) found = taken_name(claims, jobs[i], i);
         if (!found && !std::count(is_node.begin(), is_node.end(), true) && !claims.items().empty())
-            found = api::invalid("spec.podGroupPolicy.kubernetes.resourceClaims",
-                                 "no job of the gang trains (label " + std::string(api::ancestor_label) +
-                                     ": " + std::string(api::ancestor_trainer) +
-                                     "), so no Pod would get these claims");
+            found =
+                api::invalid("spec.podGroupPolicy.kubernetes.resourceClaims",
+                             "no job of the gang trains (label " + std::string(api::ancestor_label) + ": " +
+                                 std::string(api::ancestor_trainer) + "), so no Pod would get these claims");
         return found;
     }
 };
