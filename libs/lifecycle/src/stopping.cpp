@@ -1,6 +1,8 @@
 #include "lifecycle/stopping.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 #include "api/names.hpp"
 #include "child_job.hpp"
@@ -33,6 +35,32 @@ bool is_at_rest(const Json& job) {
     return has_never_run || has_true_condition(job, "Suspended") || is_managed_elsewhere(job);
 }
 
+// Returns how many numbers a list such as "1,3-5" has (JobStatus.failedIndexes). What cannot be read counts
+// as one: nobody else writes it.
+std::int64_t size_of_indexes(std::string_view text) {
+    std::int64_t size = 0;
+    while (!text.empty()) {
+        const std::string_view range = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), range.size() + 1));
+        const auto number = [](std::string_view digits) {
+            std::int32_t read = 0;
+            std::from_chars(digits.data(), digits.data() + digits.size(), read);
+            return std::int64_t{read};
+        };
+        const std::size_t dash = range.find('-');
+        size += dash == range.npos ? 1 : number(range.substr(dash + 1)) - number(range.substr(0, dash)) + 1;
+    }
+    return size;
+}
+
+std::int64_t done_pods_of(const Json& job) {
+    if (is_finished(job)) return std::numeric_limits<std::int64_t>::max();
+    const Json& status = job["status"];
+    const auto uncounted = status["uncountedTerminatedPods"]["succeeded"].items().size();
+    return status["succeeded"].int_or(0) + static_cast<std::int64_t>(uncounted) +
+           size_of_indexes(status["failedIndexes"].as_string());
+}
+
 }  // namespace
 
 Stopping stopping(const api::JobSet& job_set, const std::vector<Json>& jobs) {
@@ -49,14 +77,12 @@ Stopping stopping(const api::JobSet& job_set, const std::vector<Json>& jobs) {
     return found;
 }
 
-api::SucceededPods succeeded_pods(const api::JobSet& job_set, const std::vector<Json>& jobs) {
-    api::SucceededPods found;
+api::DonePods done_pods(const api::JobSet& job_set, const std::vector<Json>& jobs) {
+    api::DonePods found;
     for (const Json& job : jobs) {
         const api::ObjectMeta meta = api::parse_meta(job);
-        if (meta.controller_uid != job_set.meta.uid) continue;
-        const Json& status = job["status"];
-        const auto uncounted = status["uncountedTerminatedPods"]["succeeded"].items().size();
-        const std::int64_t pods = status["succeeded"].int_or(0) + static_cast<std::int64_t>(uncounted);
+        if (meta.controller_uid != job_set.meta.uid || meta.deletion) continue;
+        const std::int64_t pods = done_pods_of(job);
         const auto name = job["metadata"]["labels"][api::replicated_job_label].as_string();
         if (pods > 0) found[std::string(name)].push_back(pods);
     }

@@ -316,6 +316,9 @@ TEST_CASE("what is made for a run is there before Pods, and goes with them", "[o
         CHECK(one.is_there());
         CHECK(one.apply(2, Beside::own_job_set) == Writes{});
         CHECK(one.is_done());
+        // Somebody else has resumed the JobSet, and fewer Pods are left than before.
+        CHECK(one.apply(1, Beside::own_job_set) == Writes{"PATCH " + native_path});
+        CHECK(one.apply(1, Beside::own_job_set) == Writes{});
     }
 }
 

@@ -85,18 +85,27 @@ TEST_CASE("what a resume waits for is named", "[stopping]") {
           "jobset.sigs.k8s.io/jobset-name=job");
 }
 
-TEST_CASE("the Pods that have succeeded are counted by job, for each Job that has such", "[stopping]") {
+TEST_CASE("the Pods that do not run again are counted by job, for each Job that has such", "[stopping]") {
     const auto of = [](const char* replicated_job, api::Json job) {
         job["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"] = replicated_job;
         return job;
     };
+    const auto deleted = [](api::Json job) {
+        job["metadata"]["deletionTimestamp"] = "2026-01-15T00:00:00Z";
+        return job;
+    };
+    constexpr auto all = std::numeric_limits<std::int64_t>::max();
     const std::vector<api::Json> jobs = {
         of("node", job("job-node-0", R"({"succeeded": 2})")),
         of("node", job("job-node-1", R"({"active": 3})")),
         of("node", job("job-node-2", R"({"succeeded": 1, "uncountedTerminatedPods": {"succeeded": ["a"]}})")),
+        of("node", job("job-node-3", R"({"succeeded": 1, "failedIndexes": "0,2-4,9"})")),
+        of("node", deleted(job("job-node-4", R"({"succeeded": 5})"))),
+        of("done",
+           job("job-done-0", R"({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]})")),
         of("launcher", job("job-launcher-0", "{}")),
         of("launcher", job("job-launcher-1", R"({"succeeded": 5})", true, "job-set-of-another"))};
-    CHECK(succeeded_pods(*running().job_set, jobs) == api::SucceededPods{{"node", {2, 2}}});
+    CHECK(done_pods(*running().job_set, jobs) == api::DonePods{{"done", {all}}, {"node", {2, 2, 6}}});
 }
 
 TEST_CASE("the pause between two looks at Pods that end grows from a second to a minute", "[stopping]") {

@@ -16,9 +16,8 @@ namespace api {
 /// The most names that finished_jobs_annotation may have.
 inline constexpr std::size_t most_finished_jobs = 5;
 
-/// By replicated job, the numbers of Pods that have succeeded, of each Job that has such. The Job controller
-/// starts these Pods no more.
-using SucceededPods = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+/// By replicated job, the numbers of Pods that do not run again, of each Job that has such.
+using DonePods = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
 /// The fields of a JobSet that decisions depend on. The reconciler reads the others live when it needs them.
 struct JobSet {

@@ -221,7 +221,7 @@ kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, cons
                 const auto jobs = co_await read_jobs(server, **job_set);
                 if (!jobs) co_return jobs.error();
                 view.observed.stopping = lifecycle::stopping(*view.observed.job_set, *jobs);
-                view.observed.succeeded = lifecycle::succeeded_pods(*view.observed.job_set, *jobs);
+                view.observed.done = lifecycle::done_pods(*view.observed.job_set, *jobs);
             }
             if (reason >= lifecycle::LookFor::change)
                 view.job_set = std::make_shared<const api::Json>(std::move(**job_set));

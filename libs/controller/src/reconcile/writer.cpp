@@ -298,14 +298,13 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     const Basis& basis = std::get<Basis>(looked_up);
     const ChosenRuntime& chosen = basis.chosen;
     const NeededObjects& found = basis.found;
-    auto succeeded = co_await succeeded_pods(step.job_set, found);
-    if (!succeeded)
-        co_return ended(lifecycle::ReadFailed{"Jobs of " + job_set_named(key()), succeeded.error()});
+    auto done = co_await done_pods(step.job_set, found);
+    if (!done) co_return ended(lifecycle::ReadFailed{"Jobs of " + job_set_named(key()), done.error()});
 
     // Each step takes a tenth of a second for objects of megabytes.
     co_await net::next_turn();
     runtime::Inputs inputs = inputs_of(basis, wanted, view_, build_context_.pipeline, now_);
-    inputs.succeeded = *std::move(succeeded);
+    inputs.done = *std::move(done);
     auto made = build(found.needs, inputs, build_context_.pipeline);
     if (const auto* failure = std::get_if<StepFailure>(&made)) {
         // Users can edit the note of the former number of nodes.
@@ -356,21 +355,23 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
 
 // Returns the Pods that have succeeded of a JobSet that goes on, where an object of its run counts the
 // others: as it is resumed, or once somebody else, such as Kueue, has resumed it.
-kube::Async<api::SucceededPods> Writer::succeeded_pods(JobSetAction step, const NeededObjects& found) {
+kube::Async<api::DonePods> Writer::done_pods(JobSetAction step, const NeededObjects& found) {
     const api::JobSet* const job_set = lifecycle::own_job_set(view_.observed);
-    if (!job_set) co_return api::SucceededPods();
-    if (step == JobSetAction::resume) co_return view_.observed.succeeded.value_or(api::SucceededPods());
+    if (!job_set) co_return api::DonePods();
+    if (step == JobSetAction::resume) co_return view_.observed.done.value_or(api::DonePods());
     const auto& needs = found.needs.objects;
     const bool lacks_object = std::any_of(needs.begin(), needs.end(), [&](const runtime::Need& need) {
-        return need.apply == runtime::ApplyPolicy::for_run && !runtime::find_observed(found.observed, need);
+        if (need.apply != runtime::ApplyPolicy::for_run) return false;
+        const api::Json* const live = runtime::find_observed(found.observed, need);
+        return !live || api::parse_meta(*live).deletion;
     });
-    if (step != JobSetAction::leave || job_set->suspend || !lacks_object) co_return api::SucceededPods();
+    if (step != JobSetAction::leave || job_set->suspend || !lacks_object) co_return api::DonePods();
     const auto whole = co_await whole_job_set(server_, view_);
     if (!whole) co_return whole.error();
-    if (!*whole) co_return api::SucceededPods();
+    if (!*whole) co_return api::DonePods();
     const auto jobs = co_await read_jobs(server_, **whole);
     if (!jobs) co_return jobs.error();
-    co_return lifecycle::succeeded_pods(*job_set, *jobs);
+    co_return lifecycle::done_pods(*job_set, *jobs);
 }
 
 // Whatever cannot be built any more, such as a job whose runtime is lost: one that runs goes on, and one that

@@ -124,7 +124,7 @@ struct Observed {
     std::optional<Availability> availability = {};
     /// The Jobs as a look for a resume has found them. Empty: not read.
     std::optional<Stopping> stopping = {};
-    std::optional<api::SucceededPods> succeeded = {};  ///< of these Jobs
+    std::optional<api::DonePods> done = {};  ///< of these Jobs
     bool is_live = false;        ///< TrainJob and JobSet were read from the API server in this reconcile
     bool job_is_answer = false;  ///< `job` is the API server's answer to a write of this reconcile
     /// The time is not known well enough for what cannot be undone: no deadline and no TTL ends anything.

@@ -16,8 +16,10 @@ namespace lifecycle {
 /// suspended yet. `jobs`: of the JobSet, or of others, with `metadata`, `status` and `spec.suspend`.
 Stopping stopping(const api::JobSet& job_set, const std::vector<api::Json>& jobs);
 
-/// Returns how many Pods of the JobSet's Jobs have succeeded. `jobs`: as above.
-api::SucceededPods succeeded_pods(const api::JobSet& job_set, const std::vector<api::Json>& jobs);
+/// Returns how many Pods of the JobSet's Jobs the Job controller does not start again: those that have
+/// succeeded, those whose index has failed for good, and all of a Job that is finished, for which the number
+/// is the largest there is. `jobs`: as above.
+api::DonePods done_pods(const api::JobSet& job_set, const std::vector<api::Json>& jobs);
 
 /// Returns what a resume waits for.
 std::string describe(const Stopping& stopping);

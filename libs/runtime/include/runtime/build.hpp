@@ -91,7 +91,7 @@ struct Inputs {
     api::Restarts restarts_before = {};            ///< of the TrainJob's JobSets before the one that is built
     std::vector<std::string> excluded_nodes = {};  ///< under a failure policy, nodes that its Pods avoid
     std::vector<std::string> finished_jobs = {};   ///< of finished_initializers(): they are not built
-    api::SucceededPods succeeded = {};             ///< of the JobSet that goes on
+    api::DonePods done = {};                       ///< of the JobSet that goes on
 };
 
 /// Returns the observed object that was needed by name; nullptr if it does not exist.

@@ -26,10 +26,10 @@ struct PodSet {
     std::string name = {};      ///< of the replicated job
     std::string ancestor = {};  ///< the step that it runs: api::ancestor_trainer and so on, or empty
     std::int64_t count = 1;     ///< Pods per replica
-    std::optional<std::int64_t> least = {};    ///< Pods per replica without which it cannot run; unset: all
-    std::int64_t replicas = 1;                 ///< Jobs
-    std::size_t index = 0;                     ///< in `spec.replicatedJobs`
-    std::vector<std::int64_t> succeeded = {};  ///< Pods that do not run again, of each Job that has such
+    std::optional<std::int64_t> least = {};  ///< Pods per replica without which it cannot run; unset: all
+    std::int64_t replicas = 1;               ///< Jobs
+    std::size_t index = 0;                   ///< in `spec.replicatedJobs`
+    std::vector<std::int64_t> done = {};     ///< Pods that do not run again, of each Job that has such
 };
 
 /// The merged template of a TrainJob, which plugins read and edit before it becomes the JobSet. Its shape has

@@ -174,8 +174,8 @@ api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
                  .annotations = std::move(patched->annotations)};
     info.pod_sets = count_pods(info.spec, plugins, info.num_nodes());
     for (PodSet& pods : info.pod_sets)
-        if (const auto found = inputs.succeeded.find(pods.name); found != inputs.succeeded.end())
-            pods.succeeded = found->second;
+        if (const auto found = inputs.done.find(pods.name); found != inputs.done.end())
+            pods.done = found->second;
     if (const auto settled = settle_resources(inputs, info); !settled) return settled.error();
     if (const auto enforced = enforce(inputs, info); !enforced) return enforced.error();
     configure_trainer(info);

@@ -185,6 +185,75 @@ def a_gang_that_is_resumed_does_not_wait_for_those_that_have_ended(room):
         here.until_runs("resumed", 2)
 
 
+def until_it_is_another_gang(here, name):
+    """Suspends and resumes a job, and returns its next PodGroup."""
+    suspend(here.rest, name)
+    wait_until_none("the PodGroup of the suspended job", lambda: group_of(here, name))
+    resume(here.rest, name)
+    return wait_for("another PodGroup", lambda: group_of(here, name))
+
+
+def a_gang_that_is_resumed_does_not_wait_for_an_index_that_has_failed(room):
+    with room({"node-1": 3}) as here:
+        made = here.runtime()
+        job = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+        del job["backoffLimit"]
+        job["backoffLimitPerIndex"] = 0
+        template_of(made)["spec"]["restartPolicy"] = "Never"
+        here.rest.create(made)
+        here.submit("indexed", 3, seconds="never")
+        here.end(here.until_runs("indexed", 3)[1]["metadata"]["name"], "Failed")
+        wait_for("its Job to count it", lambda: here.rest.get("jobs", "indexed-node-0")["status"].get("failedIndexes"))
+        assert size_of(until_it_is_another_gang(here, "indexed")) == 2
+        here.until_runs("indexed", 2)
+
+
+def a_gang_that_is_resumed_does_not_wait_for_a_job_that_is_complete(room):
+    # The elastic job is complete with the fewest nodes that it needs. A helper goes on.
+    with room({"node-1": 4}) as here:
+        made = here.runtime(ml_policy={"numNodes": 3, "torch": {"elasticPolicy": {"minNodes": 2, "maxNodes": 3}}})
+        helper = {"name": "helper", "template": {"spec": {"template": {
+            "metadata": {"labels": {"signalbox.test/run-seconds": "never"}},
+            "spec": {"containers": [{"name": "help", "image": "registry.example.com/help:1"}]}}}}}
+        here.furnish(helper["template"]["spec"]["template"])
+        made["spec"]["template"]["spec"]["replicatedJobs"].append(helper)
+        here.rest.create(made)
+        here.submit("helped", 3, seconds="never")
+        here.until_runs("helped", 1, "helper")
+        for pod in here.until_runs("helped", 3)[:2]:
+            here.end(pod["metadata"]["name"], "Succeeded")
+        wait_for("its Job to be complete", lambda: conditions(here.rest.get("jobs", "helped-node-0")).get("Complete"))
+        assert size_of(until_it_is_another_gang(here, "helped")) == 1
+        here.until_runs("helped", 1, "helper")
+
+
+def a_gang_that_a_queue_resumes_while_a_pod_of_before_ends_counts_what_is_left(room):
+    # Kueue looks at Pods that are active, not at those that end. It is played here: a JobSet in a queue of its own.
+    with room({"node-1": 3}) as here:
+        made = here.runtime()
+        made["spec"]["template"]["metadata"] = {"labels": {"kueue.x-k8s.io/queue-name": "queue"}}
+        here.rest.create(made)
+        here.submit("evicted", 3, seconds="never")
+
+        def hold(yes):
+            here.rest.patch("jobsets", "evicted", {"spec": {"suspend": yes}})
+        wait_for("its JobSet", lambda: here.rest.get("jobsets", "evicted"))
+        hold(False)
+        ended, slow, _ = (pod["metadata"]["name"] for pod in here.until_runs("evicted", 3))
+        here.end(ended, "Succeeded")
+        wait_for("its Job to count it", lambda: here.rest.get("jobs", "evicted-node-0")["status"].get("succeeded"))
+        kept = here.rest.get("pods", slow)["metadata"].get("finalizers", [])
+        here.rest.patch("pods", slow, {"metadata": {"finalizers": [*kept, "example.com/slow"]}})
+        hold(True)
+        wait_for("the PodGroup to go", lambda: "deletionTimestamp" in (group_of(here, "evicted") or {"metadata": {}})["metadata"])
+        here.resize("node-1", 1)
+        hold(False)
+        wait_for("a smaller gang", lambda: size_of(group_of(here, "evicted")) == 2)
+        here.rest.patch("pods", slow, {"metadata": {"finalizers": None}})
+        here.resize("node-1", 3)
+        here.until_runs("evicted", 2)
+
+
 def another_attempt_is_another_gang(room):
     with room({"node-1": 2}) as here:
         here.rest.create(here.runtime(runPolicy={"failurePolicy": {"maxRestarts": 1, "backoff": {"initialSeconds": 1}}}))
@@ -299,7 +368,10 @@ STORIES = {story.__name__: story for story in (
     a_gang_is_as_large_as_its_job_became_while_it_was_suspended, gangs_do_not_wait_for_initializers_of_each_other,
     a_launcher_joins_the_gang_that_it_does_not_count_in, launchers_wait_for_the_room_that_nodes_of_others_have, an_elastic_gang_begins_with_the_fewest_nodes,
     an_urgent_gang_evicts_another_one_as_a_whole, a_gang_whose_pods_are_evicted_one_by_one_keeps_the_others,
-    a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller, a_gang_that_is_resumed_does_not_wait_for_those_that_have_ended, twenty_gangs_pass_through_room_for_three, another_attempt_is_another_gang,
+    a_pod_waits_for_members_that_have_ended_until_the_gang_is_smaller, a_gang_that_is_resumed_does_not_wait_for_those_that_have_ended,
+    a_gang_that_is_resumed_does_not_wait_for_an_index_that_has_failed, a_gang_that_is_resumed_does_not_wait_for_a_job_that_is_complete,
+    a_gang_that_a_queue_resumes_while_a_pod_of_before_ends_counts_what_is_left, twenty_gangs_pass_through_room_for_three,
+    another_attempt_is_another_gang,
     a_pod_group_of_others_is_not_taken_over, a_gang_runs_although_somebody_deletes_its_pod_group, the_devices_of_a_gang_are_shared_and_released_with_it,
     a_gang_gets_one_domain_of_nodes_or_none, a_gang_goes_to_nodes_with_one_value_of_its_topology_key, a_gang_whose_pods_claim_a_channel_of_their_own_node_stays_in_one_domain)}
 

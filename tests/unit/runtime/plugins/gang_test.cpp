@@ -240,13 +240,13 @@ TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
     CHECK(built.error().field == "spec.trainer.numNodes");
 }
 
-TEST_CASE("a gang that goes on waits for no Pods that have succeeded, unless its scheduler counts those",
+TEST_CASE("a gang that goes on waits for no Pods that do not run again, unless its scheduler counts those",
           "[gang]") {
     struct Case {
         const char* name;
         const char* policy;
         std::vector<Change> changes;
-        std::vector<std::int64_t> succeeded;
+        std::vector<std::int64_t> done;
         int want;
     };
     const char* const elastic = "{numNodes: 4, torch: {elasticPolicy: {minNodes: 2, maxNodes: 4}}}";
@@ -256,7 +256,7 @@ TEST_CASE("a gang that goes on waits for no Pods that have succeeded, unless its
         {"Volcano counts those that have ended", "volcano", {}, {1}, 2},
         {"all of them", "coscheduling", {}, {2}, 1},
         {"all of them, with Kubernetes' scheduler", "kubernetes", {}, {2}, 1},
-        {"more than there are", "kubernetes", {}, {7}, 1},
+        {"those of a Job that is finished", "kubernetes", {}, {std::numeric_limits<std::int64_t>::max()}, 1},
         {"as many of an elastic gang as it needs", "kubernetes", {{"spec.mlPolicy", elastic}}, {2}, 2},
         {"fewer of an elastic gang than it needs", "kubernetes", {{"spec.mlPolicy", elastic}}, {3}, 1},
     };
@@ -264,7 +264,7 @@ TEST_CASE("a gang that goes on waits for no Pods that have succeeded, unless its
             const Json runtime = changed(gang_runtime(c.policy), c.changes);
             const api::TrainJob parsed = api::parse_train_job(train_job());
             const auto built = runtime::build(
-                {.job = parsed, .runtime = runtime, .succeeded = {{"node", c.succeeded}, {"other", {9}}}});
+                {.job = parsed, .runtime = runtime, .done = {{"node", c.done}, {"other", {9}}}});
             if (!built) FAIL(built.error());
             const Json& spec = (built->objects.end() - 2)->object["spec"];
             const Json& size =
@@ -273,14 +273,13 @@ TEST_CASE("a gang that goes on waits for no Pods that have succeeded, unless its
         }
 }
 
-TEST_CASE("each Job of a gang counts its own Pods that have succeeded, and they need no room", "[gang]") {
+TEST_CASE("each Job of a gang counts its own Pods that do not run again, and they need no room", "[gang]") {
     Json runtime = gang_runtime("coscheduling");
     at(runtime, "spec.template.spec.replicatedJobs").items()[0] = tree(
         "{name: workers, replicas: 3, template: {spec: {parallelism: 4, template: {spec: {containers: "
         "[{name: a, image: i, resources: {requests: {cpu: 1}}}]}}}}}");
     const api::TrainJob parsed = api::parse_train_job(train_job());
-    const auto built =
-        runtime::build({.job = parsed, .runtime = runtime, .succeeded = {{"workers", {4, 1}}}});
+    const auto built = runtime::build({.job = parsed, .runtime = runtime, .done = {{"workers", {4, 1}}}});
     if (!built) FAIL(built.error());
     const Json& group = (built->objects.end() - 2)->object;
     CHECK(group["spec"]["minMember"] == Json(7));

@@ -43,7 +43,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer&
 /// JobSet after the TrainJob. A TrainJob that changes while it is seen to have lost its JobSet is a conflict.
 /// A runtime that cannot be read is no failure: see View::runtime_unread. `seen`: the TrainJob as it was seen
 /// before. `now` is for lifecycle::first_resume(). View::job_set, Observed::stopping and
-/// Observed::succeeded: as `reason` says.
+/// Observed::done: as `reason` says.
 kube::Async<View> live_view(kube::ApiServer& server, CoalescedReads& reads, const api::TrainJob& seen,
                             lifecycle::Live what, api::Time now, lifecycle::LookFor reason);
 

@@ -37,7 +37,7 @@ private:
     kube::Task<lifecycle::Outcome> write(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> resume_as_it_is(lifecycle::Run step);
     kube::Task<lifecycle::Outcome> build_and_write(lifecycle::Run step);
-    kube::Async<api::SucceededPods> succeeded_pods(lifecycle::JobSetAction step, const NeededObjects& found);
+    kube::Async<api::DonePods> done_pods(lifecycle::JobSetAction step, const NeededObjects& found);
     kube::Task<lifecycle::Outcome> go_on_without_build(lifecycle::JobSetAction step, const StepFailure& why);
     bool has_something_to_write(lifecycle::JobSetAction step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);

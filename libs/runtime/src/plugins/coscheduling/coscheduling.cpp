@@ -44,11 +44,11 @@ public:
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
         if (auto error = empty_gang(coscheduling_policy.member, info)) return *std::move(error);
-        const Gang gang = without_succeeded(gang_of(info.spec, info.pod_sets));
+        const Gang gang = without_done(gang_of(info.spec, info.pod_sets));
         auto group = make_pod_group(inputs, info, gang, pod_groups);
         if (!group) return group.error();
         Json& members = (*group)["spec"]["minMember"];
-        if (members == Json(0)) members = 1;  // all of them have succeeded, and their followers go on
+        if (members == Json(0)) members = 1;  // none of them runs again, and their followers go on
         (*group)["spec"]["scheduleTimeoutSeconds"] =
             policy_of(inputs.runtime)["scheduleTimeoutSeconds"].int_or(default_timeout);
         built.objects.push_back({std::move(*group), ApplyPolicy::with_job_set});

@@ -196,11 +196,12 @@ Gang gang_of(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
     return gang;
 }
 
-Gang without_succeeded(Gang gang) {
+Gang without_done(Gang gang) {
     for (GangJob& each : gang) {
         const std::int64_t least = least_of(*each.pods);
-        for (const std::int64_t succeeded : each.pods->succeeded)
-            each.count -= least - std::clamp<std::int64_t>(each.pods->count - succeeded, 0, least);
+        for (const std::int64_t done : each.pods->done)
+            each.count -= std::clamp<std::int64_t>(
+                std::min(done, each.pods->count) - (each.pods->count - least), 0, least);
     }
     return gang;
 }

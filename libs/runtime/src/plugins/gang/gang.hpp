@@ -49,9 +49,9 @@ Gang started_with(const Info& info, std::size_t first);
 /// else with the one that trains, and those that follow them.
 Gang gang_of(const api::Json& job_set_spec, const std::vector<PodSet>& pod_sets);
 
-/// Returns the gang without the Pods that have succeeded before the job was suspended: a resume starts only
-/// the others. For schedulers that do not count Pods that have ended.
-Gang without_succeeded(Gang gang);
+/// Returns the gang without the Pods that do not run again, after a suspension. For schedulers that do not
+/// count Pods that have ended.
+Gang without_done(Gang gang);
 
 /// Returns the number of the members' Pods that the scheduler waits for. The largest number instead of an
 /// overflow.

@@ -226,8 +226,8 @@ public:
         if (auto error = empty_gang(native_policy.member, info)) return *std::move(error);
         const Gang gang = gang_of(info.spec, info.pod_sets);
         if (auto error = misfit(info.spec, gang)) return *std::move(error);
-        // At least one: if all of them have succeeded, their followers go on.
-        const std::int64_t members = std::max<std::int64_t>(1, members_of(without_succeeded(gang)));
+        // At least one: if none of them runs again, their followers go on.
+        const std::int64_t members = std::max<std::int64_t>(1, members_of(without_done(gang)));
         if (members > std::numeric_limits<std::int32_t>::max())
             return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
         const Json& policy = policy_of(inputs.runtime);
