@@ -41,9 +41,10 @@ struct Enqueued {
     auto& coscheduling() { return *cache.owned_kinds().at(0).objects; }
     auto& volcano() { return *cache.owned_kinds().at(1).objects; }
     std::vector<std::string> take() { return std::exchange(keys, {}); }
-    /// As if each runtime that changed had its turn at once.
+    /// As if each runtime that changed had its turn at once. Those of one runtime have no order.
     std::vector<std::string> take_users() {
         for (kube::SteadyTime now{}; const auto next = cache.enqueue_users(now);) now = std::max(now, *next);
+        std::sort(keys.begin(), keys.end());
         return take();
     }
 };
