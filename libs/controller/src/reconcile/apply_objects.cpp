@@ -87,11 +87,12 @@ kube::Task<StepFailure> apply_for_run(kube::ApiServer& server, const View& view,
             beside != Beside::new_job_set && std::holds_alternative<lifecycle::Unavailable>(created);
         co_return is_lost ? StepFailure(lifecycle::Done()) : std::move(created);
     }
+    if (beside != Beside::new_job_set && !is_going(*live)) co_return lifecycle::Done();
     const Json wanted = runtime::with_applied_hash(built.object);
     if (beside != Beside::new_job_set) {
         // The JobSet was resumed by somebody else before the object of its last run was gone, and its Pods
         // use that one.
-        if (!is_going(*live) || runtime::is_applied(wanted, *live)) co_return lifecycle::Done();
+        if (runtime::is_applied(wanted, *live)) co_return lifecycle::Done();
         const kube::SameVersion as_seen(api::parse_meta(*live));
         const auto changed = co_await server.send(kube::apply(name.resource, wanted, as_seen, true));
         if (!changed) co_return WriteFailed{described(name), changed.error()};

@@ -353,19 +353,21 @@ kube::Task<Outcome> Writer::build_and_write(lifecycle::Run step) {
     co_return outcome;
 }
 
-// Returns the Pods that have succeeded of a JobSet that goes on, where an object of its run counts the
-// others: as it is resumed, or once somebody else, such as Kueue, has resumed it.
+// Returns the Pods that do not run again of a JobSet that goes on, where an object of its run counts the
+// others: as it is resumed, or once somebody else, such as Kueue, has resumed it. If the object of its last
+// run was still there then, the Pods use that one.
 kube::Async<api::DonePods> Writer::done_pods(JobSetAction step, const NeededObjects& found) {
     const api::JobSet* const job_set = lifecycle::own_job_set(view_.observed);
     if (!job_set) co_return api::DonePods();
     if (step == JobSetAction::resume) co_return view_.observed.done.value_or(api::DonePods());
+    if (step != JobSetAction::leave || job_set->suspend) co_return api::DonePods();
     const auto& needs = found.needs.objects;
     const bool lacks_object = std::any_of(needs.begin(), needs.end(), [&](const runtime::Need& need) {
         if (need.apply != runtime::ApplyPolicy::for_run) return false;
         const api::Json* const live = runtime::find_observed(found.observed, need);
         return !live || api::parse_meta(*live).deletion;
     });
-    if (step != JobSetAction::leave || job_set->suspend || !lacks_object) co_return api::DonePods();
+    if (!lacks_object) co_return api::DonePods();
     const auto whole = co_await whole_job_set(server_, view_);
     if (!whole) co_return whole.error();
     if (!*whole) co_return api::DonePods();

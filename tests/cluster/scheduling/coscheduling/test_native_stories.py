@@ -410,20 +410,20 @@ def test_a_native_gang_waits_for_a_cluster_that_can_place_it(outcomes, cluster, 
         wait_for("the same of a suspended one", lambda: conditions(here.rest.get("trainjobs", "held")).get("Created", {}).get("status") == "False")
         assert here.rest.list("jobsets") == []
         # What needs another gate is said, and not lost without a word.
-        claims = [{"name": "shared", "resourceClaimTemplateName": MODEL}]
-        for number, (of_gang, gate) in enumerate(((({"resourceClaims": claims}), gates.NAMES[1]), ({"topologyKey": DOMAIN_LABEL}, gates.NAMES[2]))):
-            here.rest.create(here.runtime(f"needs-{number}", of_gang=of_gang))
-            here.submit(f"needy-{number}", runtime_name=f"needs-{number}", seconds="never", suspend=bool(number))
+        needs = {"claims": ({"resourceClaims": [{"name": "shared", "resourceClaimTemplateName": MODEL}]}, gates.NAMES[1]),
+                 "topology": ({"topologyKey": DOMAIN_LABEL}, gates.NAMES[2])}
+        for name, (of_gang, _) in needs.items():
+            here.rest.create(here.runtime(f"of-{name}", of_gang=of_gang))
+            here.submit(name, runtime_name=f"of-{name}", seconds="never", suspend=name == "topology")
         cluster.switch_pod_groups(gates.NAMES[0])
         here.until_runs("early")
-        for number in range(2):
-            message = wait_for("the gate that is missing", lambda: (lambda said: said if gates.NAMES[number + 1] in said else None)(
-                conditions(here.rest.get("trainjobs", f"needy-{number}")).get("Created", {}).get("message", "")))
-            assert f"needs the feature gate {gates.NAMES[number + 1]}" in message
-            assert here.rest.get("jobsets", f"needy-{number}") is None and group_of(here, f"needy-{number}") is None
+        for name, (_, gate) in needs.items():
+            wait_for("the gate that is missing", lambda: f"needs the feature gate {gate}" in
+                     conditions(here.rest.get("trainjobs", name)).get("Created", {}).get("message", ""))
+            assert here.rest.get("jobsets", name) is None and group_of(here, name) is None
         cluster.switch_pod_groups(*gates.NAMES)
         here.finish("early")
         resume(here.rest, "held")
         assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in here.until_runs("held")} == {"held"}
         here.finish("held")
-        wait_for("the job with claims to begin", lambda: group_of(here, "needy-0"))
+        wait_for("the job with claims to begin", lambda: group_of(here, "claims"))

@@ -142,17 +142,21 @@ def a_replaced_pod_joins_its_gang(room):
         wait_for("another Pod", look)
 
 
+def until_it_waits_for_one_that_has_ended(here, name):
+    """Ends the two Pods of a gang, and returns the name of the one that is made for the one that fails."""
+    here.rest.create(retried(here))
+    here.submit(name, seconds="never")
+    ended, failed = (pod["metadata"]["name"] for pod in here.until_runs(name))
+    here.end(ended, "Succeeded")
+    here.end(failed, "Failed")
+    return wait_for("a Pod that waits for the one that has ended", lambda: [
+        pod["metadata"]["name"] for pod in here.pods(name)
+        if TOO_FEW in str(pod["status"].get("conditions")) and pod["status"]["phase"] == "Pending"])[0]
+
+
 def a_pod_waits_for_members_that_have_ended_until_its_job_is_resumed(room):
     with room({"node-1": 2}) as here:
-        here.rest.create(retried(here))
-        here.submit("shrunk", seconds="never")
-        ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("shrunk"))
-
-        here.end(ended, "Succeeded")
-        here.end(failed, "Failed")
-        replaced = wait_for("a Pod that waits for the one that has ended", lambda: [
-            pod["metadata"]["name"] for pod in here.pods("shrunk")
-            if TOO_FEW in str(pod["status"].get("conditions")) and pod["status"]["phase"] == "Pending"])[0]
+        replaced = until_it_waits_for_one_that_has_ended(here, "shrunk")
         suspend(here.rest, "shrunk")
         wait_for("its Pod to go", lambda: replaced not in {pod["metadata"]["name"] for pod in here.pods("shrunk")})
         resume(here.rest, "shrunk")
@@ -162,13 +166,7 @@ def a_pod_waits_for_members_that_have_ended_until_its_job_is_resumed(room):
 
 def a_pod_waits_for_members_that_have_ended_until_the_pod_group_is_smaller(room):
     with room({"node-1": 2}) as here:
-        here.rest.create(retried(here))
-        here.submit("patched", seconds="never")
-        ended, failed = (pod["metadata"]["name"] for pod in here.until_runs("patched"))
-        here.end(ended, "Succeeded")
-        here.end(failed, "Failed")
-        wait_for("a Pod that waits for the one that has ended", lambda: TOO_FEW in str(
-            [pod["status"].get("conditions") for pod in here.pods("patched")]))
+        until_it_waits_for_one_that_has_ended(here, "patched")
         here.rest.patch("podgroups", "patched", {"spec": {"minMember": 1}})
         here.until_runs("patched", 1)
 

@@ -198,10 +198,10 @@ Gang gang_of(const Json& job_set_spec, const std::vector<PodSet>& pod_sets) {
 
 Gang without_done(Gang gang) {
     for (GangJob& each : gang) {
-        const std::int64_t least = least_of(*each.pods);
-        for (const std::int64_t done : each.pods->done)
-            each.count -= std::clamp<std::int64_t>(
-                std::min(done, each.pods->count) - (each.pods->count - least), 0, least);
+        const PodSet& pods = *each.pods;
+        const std::int64_t least = least_of(pods);
+        for (const std::int64_t done : pods.done)
+            each.count -= least - std::min(least, pods.count - std::min(done, pods.count));
     }
     return gang;
 }

@@ -261,6 +261,7 @@ private:
     std::optional<api::Error> claim_error(const Json& runtime, const Json& job_set_spec,
                                           const ActivePlugins& plugins) const {
         const Json& claims = policy_of(runtime)["resourceClaims"];
+        if (claims.items().empty()) return std::nullopt;
         std::optional<api::Error> found;
         check_claims(claims, [&](std::size_t index, std::string why) {
             if (!found) found = api::invalid(path_of_claim(index), std::move(why));
@@ -269,7 +270,7 @@ private:
         const std::vector<bool> is_node = nodes_of_gang(job_set_spec, plugins);
         for (std::size_t i = 0; i < jobs.size() && !found; ++i)
             if (is_node[i]) found = taken_name(claims, jobs[i], i);
-        if (!found && !std::count(is_node.begin(), is_node.end(), true) && !claims.items().empty())
+        if (!found && !std::count(is_node.begin(), is_node.end(), true))
             found =
                 api::invalid("spec.podGroupPolicy.kubernetes.resourceClaims",
                              "no job of the gang trains (label " + std::string(api::ancestor_label) + ": " +
